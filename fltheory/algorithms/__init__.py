@@ -1,0 +1,1 @@
+"""One file per algorithm; :mod:`fltheory.catalogue` finds them by scanning this folder."""

@@ -1,0 +1,134 @@
+"""The entrance to all engines, and the two that simulate.
+
+``reference`` runs plain NumPy in one thread. ``monte_carlo`` runs the compiled loop on blocks of replicates in
+threads; the blocks do not depend on the number of threads, and every random number is addressed by seed,
+replicate, round and client, so neither do the results.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from fltheory import checks
+from fltheory.checks import Floats
+from fltheory.experiment import Experiment
+from fltheory.problem import EngineOracle
+from fltheory.provenance import provenance
+from fltheory.recording import Record, Recorder
+from fltheory.trajectories import Trajectories
+
+ENGINES = ("reference", "monte_carlo", "exact")
+
+BLOCK = 64
+"""Replicates that are run together; large enough to amortise NumPy's calls, small enough to stay in cache."""
+
+
+def simulate(
+    experiment: Experiment,
+    *,
+    engine: str = "monte_carlo",
+    seed: int = 0,
+    replicates: int = 64,
+    threads: int | None = None,
+    record: Record | None = None,
+) -> Trajectories:
+    """Run an experiment and return its trajectories.
+
+    Parameters
+    ----------
+    experiment
+        What to run.
+    engine
+        ``monte_carlo`` (compiled), ``reference`` (NumPy) or ``exact`` (expectations without sampling; quadratics
+        and algorithms whose round is affine).
+    seed
+        Seed of noise, drifts, minibatches and participation; not of the problem instance.
+    replicates
+        Independent repetitions; the exact engine uses them only where participation must be sampled.
+    threads
+        Threads of the compiled engine; all cores if ``None``. Results do not depend on it.
+    record
+        What to record.
+
+    Examples
+    --------
+    >>> from fltheory import Experiment, Participation, noisy_quadratic
+    >>> from fltheory.algorithms.fedavg import FedAvg
+    >>> problem = noisy_quadratic(dim=4, num_clients=3)
+    >>> experiment = Experiment(problem=problem, algorithm=FedAvg(), rounds=5, rate=0.05,
+    ...                         participation=Participation(num_clients=3, local_steps=2))
+    >>> simulate(experiment, engine="exact").gap.shape
+    (1, 6)
+    """
+    engine = checks.choice("simulate", "engine", engine, ENGINES)
+    replicates = checks.integer("simulate", "replicates", replicates, low=1)
+    seed = checks.integer("simulate", "seed", seed, low=0)
+    threads = checks.integer("simulate", "threads", threads, low=1) if threads is not None else os.cpu_count() or 1
+    record = Record() if record is None else record
+    if engine == "exact":
+        from fltheory.engines.exact import exact_trajectories
+
+        return exact_trajectories(experiment, seed=seed, replicates=replicates, record=record)
+    curves = _simulated(experiment, engine, seed, replicates, threads, record)
+    return Trajectories(
+        algorithm=experiment.algorithm.title,
+        provenance=provenance(experiment, engine=engine, seed=seed, replicates=replicates, record=record),
+        **curves,
+    )
+
+
+def _simulated(
+    experiment: Experiment, engine: str, seed: int, replicates: int, threads: int, record: Record
+) -> dict[str, Floats]:
+    make = _oracle_maker(experiment, engine, seed)
+    blocks = [range(first, min(first + BLOCK, replicates)) for first in range(0, replicates, BLOCK)]
+
+    def run(block: range) -> dict[str, Floats]:
+        return _run_block(experiment, make(block), seed, block, record)
+
+    if engine == "reference" or threads == 1 or len(blocks) == 1:
+        parts = [run(block) for block in blocks]
+    else:
+        with ThreadPoolExecutor(max_workers=threads) as pool:
+            parts = list(pool.map(run, blocks))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _oracle_maker(experiment: Experiment, engine: str, seed: int) -> Callable[[range], EngineOracle]:
+    problem = experiment.problem
+    if engine == "reference":
+        return lambda block: problem.reference_oracle(seed=seed, replicates=block)
+    equivariant = experiment.algorithm.rotation_equivariant
+    return lambda block: problem.compiled_oracle(seed=seed, replicates=block, rotation_equivariant=equivariant)
+
+
+def _run_block(
+    experiment: Experiment, oracle: EngineOracle, seed: int, block: range, record: Record
+) -> dict[str, Floats]:
+    problem, algorithm, participation = experiment.problem, experiment.algorithm, experiment.participation
+    assert experiment.start is not None  # Experiment fills it in
+    start = np.tile(oracle.enter(experiment.start), (len(block), 1))
+    recorder = Recorder(experiment, oracle, block, seed, record)
+    with np.errstate(over="ignore", invalid="ignore"):
+        oracle.begin_round(0)
+        state = algorithm.init(start, oracle)
+        recorder.start(state, participation.objective_weights(0, problem.weights, problem.sample_counts))
+        for index in range(experiment.rounds):
+            if index > 0:
+                oracle.begin_round(index)
+            work = participation.round(
+                index,
+                experiment.rate_at(index),
+                problem.weights,
+                problem.sample_counts,
+                seed=seed,
+                replicates=block,
+            )
+            outcome = algorithm.round(state, oracle, work)
+            recorder.after(outcome, work)
+            state = outcome.state
+    return recorder.curves

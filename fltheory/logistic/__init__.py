@@ -1,0 +1,6 @@
+"""Federated logistic regression: data generators, the problem, its oracles and its exact minimiser."""
+
+from fltheory.logistic.problem import LogisticObjective, LogisticProblem
+from fltheory.logistic.samples import Samples
+
+__all__ = ["LogisticObjective", "LogisticProblem", "Samples"]

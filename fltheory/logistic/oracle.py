@@ -1,0 +1,247 @@
+"""The oracle of a logistic problem: everything an algorithm may ask, around an injected local-step loop.
+
+The stepper (:func:`~fltheory.logistic.steps.reference_steps` or the compiled one) runs (G); gradients, curvatures and
+proximal points are array code here. All of them refer to the objectives of the current round, that is, to its
+drifted labels; :meth:`LogisticOracle.objective` and :meth:`LogisticOracle.client_gap` refer to the expected ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fltheory import checks, seeding
+from fltheory.checks import Floats, Ints
+from fltheory.errors import InvalidParameter
+from fltheory.logistic.model import LogisticLoss, one_hot
+from fltheory.logistic.solve import minimise, minimise_l1
+from fltheory.logistic.steps import LocalWork, drawn_samples
+from fltheory.oracle import Minibatch, Round
+from fltheory.problem import Objective
+from fltheory.seeding import Purpose, Words
+
+if TYPE_CHECKING:
+    from fltheory.logistic.problem import LogisticProblem
+
+Stepper = Callable[[LocalWork], Floats]
+
+CURVATURES = ("exact", "diagonal", "fisher", "empirical-fisher")
+
+
+class LogisticOracle:
+    """Access to the clients' losses of one round, for a block of replicates.
+
+    Parameters
+    ----------
+    problem
+        The data and the model.
+    seed
+        Seed of minibatches and label drift.
+    replicates
+        Numbers of the replicates; a replicate gets the same random numbers in any block.
+    stepper
+        Runs the local steps.
+    """
+
+    def __init__(self, problem: LogisticProblem, *, seed: int, replicates: range, stepper: Stepper) -> None:
+        self._problem = problem
+        self._replicates = len(replicates)
+        self._stepper = stepper
+        self._minibatch_keys = seeding.replicate_keys(seed, Purpose.MINIBATCH, replicates)
+        self._drift_keys = seeding.replicate_keys(seed, Purpose.LABEL_DRIFT, replicates)
+        self._keys: Words
+        self._labels: Ints
+        self._losses: list[LogisticLoss]
+        self.begin_round(0)
+
+    @property
+    def num_clients(self) -> int:
+        """Number of clients."""
+        return self._problem.num_clients
+
+    @property
+    def dim(self) -> int:
+        """Length of a model."""
+        return self._problem.dim
+
+    def begin_round(self, index: int) -> None:
+        """Draw the labels of round ``index``, and name its minibatches."""
+        problem = self._problem
+        self._keys = seeding.client_keys(self._minibatch_keys, index, self.num_clients)
+        self._labels = self._drawn_labels(index) if problem.label_drift else problem.train.labels[None]
+        self._losses = []
+        for i in range(self.num_clients):
+            own = problem.train.rows(i)
+            targets = one_hot(self._labels[:, own], problem.rows)
+            self._losses.append(
+                LogisticLoss(
+                    features=problem.train.features[own],
+                    targets=targets if problem.label_drift else targets[0],
+                    weights=np.full(targets.shape[1], 1.0 / targets.shape[1]),
+                    l2=problem.l2,
+                )
+            )
+
+    def minibatch(self, index: int) -> Minibatch:
+        """Return the handle of the minibatch that local step ``index`` of this round would use."""
+        return Minibatch(checks.integer("LogisticOracle", "minibatch", index, low=0))
+
+    def local_steps(
+        self,
+        start: Floats,
+        work: Round,
+        *,
+        rate: float | None = None,
+        steps: int | None = None,
+        correction: Floats | None = None,
+        pull: Floats | float = 0.0,
+        anchor: Floats | None = None,
+        l1: float = 0.0,
+        l1_anchor: Floats | None = None,
+        minibatch: Minibatch | None = None,
+        recentre: bool = False,
+    ) -> Floats:
+        """Run steps of (G); see :meth:`fltheory.oracle.Oracle.local_steps`."""
+        shape = (self._replicates, self.num_clients)
+        counts = work.steps if steps is None else np.where(work.steps > 0, steps, 0)
+        origin = np.zeros((1, 1, self.dim))
+        Q = np.full((1, 1, self.dim), float(pull)) if np.ndim(pull) == 0 else np.asarray(pull, dtype=np.float64)
+        return self._stepper(
+            LocalWork(
+                start=np.array(np.broadcast_to(start, (*shape, self.dim))),
+                steps=np.array(np.broadcast_to(counts, shape), dtype=np.int64),
+                features=self._problem.train.features,
+                labels=self._labels,
+                offsets=self._problem.train.offsets,
+                keys=self._keys,
+                batch_size=self._problem.batch_size or 0,
+                fixed=-1 if minibatch is None else minibatch.index,
+                recentre=recentre,
+                rate=work.rate if rate is None else float(rate),
+                l2=self._problem.l2,
+                correction=origin if correction is None else correction,
+                diagonal=Q if Q.ndim == 3 else origin,
+                dense=Q if Q.ndim == 4 else origin[..., None],
+                use_dense=Q.ndim == 4,
+                anchor=origin if anchor is None else anchor,
+                l1=float(l1),
+                l1_anchor=origin if l1_anchor is None else l1_anchor,
+            )
+        )
+
+    def gradient(self, w: Floats, minibatch: Minibatch | None = None) -> Floats:
+        """Return every client's gradient at ``w``, shape ``(replicates, clients, dim)``."""
+        models = self._spread(w)
+        result = np.empty_like(models)
+        for i, loss in enumerate(self._losses):
+            if minibatch is None or self._problem.batch_size is None:
+                result[:, i] = loss.gradient(models[:, i])
+                continue
+            picked = drawn_samples(self._keys[:, i], minibatch.index, self._problem.batch_size, len(loss.weights))
+            for r, rows in enumerate(picked):
+                labels = self._labels[r if len(self._labels) > 1 else 0, self._problem.train.rows(i)]
+                sampled = LogisticLoss(
+                    features=loss.features[rows],
+                    targets=one_hot(labels[rows], loss.rows),
+                    weights=np.full(len(rows), 1.0 / len(rows)),
+                    l2=loss.l2,
+                )
+                result[r, i] = sampled.gradient(models[r, i])
+        return result
+
+    def curvature(self, w: Floats, kind: str) -> Floats:
+        r"""Return a curvature at ``w``, with as many replicates as ``w`` has (all, if labels drift and matter).
+
+        ``exact`` and ``diagonal`` are the Hessian and its diagonal, :math:`\lambda` included. ``fisher`` is the
+        diagonal of the Fisher information of the labels under the model, which is ``diagonal`` less
+        :math:`\lambda`, since the regulariser is no part of the likelihood. ``empirical-fisher`` is the mean squared
+        per-sample gradient of the likelihood at the observed labels.
+        """
+        kind = checks.choice("LogisticOracle", "curvature", kind, CURVATURES)
+        replicates = self._replicates if kind == "empirical-fisher" and self._problem.label_drift else w.shape[0]
+        models = np.broadcast_to(w, (replicates, self.num_clients, self.dim))
+        parts = []
+        for i, loss in enumerate(self._losses):
+            if kind == "exact":
+                parts.append(loss.hessian(models[:, i]))
+            elif kind == "empirical-fisher":
+                parts.append(loss.empirical_fisher_diagonal(models[:, i]))
+            else:
+                ridge = loss.l2 if kind == "diagonal" else 0.0
+                parts.append(loss.fisher_diagonal(models[:, i]) + ridge)
+        return np.stack(parts, axis=1)
+
+    def apply(self, curvature: Floats, vectors: Floats) -> Floats:
+        """Multiply a curvature with vectors."""
+        if curvature.ndim == 4:
+            return np.asarray(np.matmul(curvature, vectors[..., None])[..., 0])
+        return np.asarray(curvature * vectors)
+
+    def prox(self, anchor: Floats, *, pull: float, l1: float = 0.0, linear: Floats | None = None) -> Floats:
+        """Return every client's proximal point; see :meth:`fltheory.oracle.Oracle.prox`.
+
+        Without l1 by Newton, otherwise by accelerated proximal gradient (:mod:`fltheory.logistic.solve`); both are
+        accurate to about 1e-10. A Newton step solves ``dim`` linear equations per replicate and client.
+        """
+        pull = checks.real("LogisticOracle", "pull", pull, low=0)
+        l1 = checks.real("LogisticOracle", "l1", l1, low=0)
+        anchors = self._spread(anchor)
+        slopes = np.zeros_like(anchors) if linear is None else self._spread(linear)
+        if not (np.all(np.isfinite(anchors)) and np.all(np.isfinite(slopes))):
+            return np.full_like(anchors, np.nan)
+        result = np.empty_like(anchors)
+        size = max(1, 4_000_000 // self.dim**2)
+        for i, loss in enumerate(self._losses):
+            for first in range(0, self._replicates, size):
+                block = slice(first, first + size)
+                a, slope = anchors[block, i], slopes[block, i]
+                part = loss.for_models(block)
+                if l1 == 0:
+                    result[block, i] = minimise(part, a, pull=pull, anchor=a, linear=slope)
+                else:
+                    upper = float(self._problem.client_smoothness[i])
+                    result[block, i] = minimise_l1(part, upper, anchor=a, pull=pull, l1=l1, linear=slope)
+        return result
+
+    def objective(self, p: Floats) -> Objective:
+        """Return the expected objective with client weights ``p``."""
+        return self._problem.objective(p)
+
+    def enter(self, w: Floats) -> Floats:
+        """Return ``w``: the oracle works in the coordinates of the problem."""
+        return w
+
+    def leave(self, w: Floats) -> Floats:
+        """Return ``w``: the oracle works in the coordinates of the problem."""
+        return w
+
+    def client_gap(self, w: Floats) -> Floats:
+        r"""Return :math:`f_i(w_i) - f_i^*` with the expected labels, shape ``(replicates, clients)``."""
+        models = self._spread(w)
+        gaps = np.empty(models.shape[:2])
+        for i in range(self.num_clients):
+            gaps[:, i] = self._problem.client_objective(i).gap(models[:, i])
+        return gaps
+
+    def _spread(self, w: Floats) -> Floats:
+        shape = (self._replicates, self.num_clients, self.dim)
+        try:
+            return np.array(np.broadcast_to(w, shape))
+        except ValueError:
+            raise InvalidParameter(
+                f"LogisticOracle needs arrays that broadcast to (replicates, clients, dim) = {shape}, got {w.shape}"
+            ) from None
+
+    def _drawn_labels(self, index: int) -> Ints:
+        """Return this round's labels, ``(replicates, samples)``: sample ``j`` uses words ``2j`` and ``2j + 1``."""
+        problem = self._problem
+        keys = seeding.client_keys(self._drift_keys, index, self.num_clients)
+        labels = np.empty((self._replicates, len(problem.train.labels)), dtype=np.int64)
+        for i in range(self.num_clients):
+            own = problem.train.rows(i)
+            drawn = seeding.uniforms(keys[:, i], 2 * (own.stop - own.start))
+            fresh = (drawn[:, 1::2] * problem.num_classes).astype(np.int64)
+            labels[:, own] = np.where(drawn[:, ::2] < problem.label_drift, fresh, problem.train.labels[own])
+        return labels

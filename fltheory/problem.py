@@ -1,0 +1,118 @@
+"""What every problem offers: its constants, its objective, and oracles for the engines."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from fltheory.checks import Floats
+from fltheory.oracle import Oracle
+
+
+class Origin(enum.Enum):
+    """Where the value of a constant comes from."""
+
+    COMPUTED = "computed"
+    """Follows from the instance by a formula or a solve."""
+    DECLARED = "declared"
+    """Stated by the caller and true by construction of the law, not read off an instance."""
+    MEASURED = "measured"
+    """Seen on the visited set only; a theorem checked with it is checked more weakly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number (or one per client) that theorems refer to."""
+
+    value: float | Floats
+    origin: Origin
+    note: str = ""
+
+
+class Objective(Protocol):
+    """The function that is minimised, for one choice of client weights."""
+
+    @property
+    def w_star(self) -> Floats:
+        """A minimiser, shape ``(dim,)``."""
+        ...
+
+    @property
+    def f_star(self) -> float:
+        """The minimum."""
+        ...
+
+    def gap(self, w: Floats) -> Floats:
+        """Return ``f(w) - f_star`` for models ``(..., dim)``."""
+        ...
+
+    def gradient(self, w: Floats) -> Floats:
+        """Return the gradient at models ``(..., dim)``."""
+        ...
+
+
+class EngineOracle(Oracle, Protocol):
+    """An oracle as the engine sees it: it can be moved to a round and knows its coordinates."""
+
+    def begin_round(self, index: int) -> None:
+        """Draw what is fresh in round ``index`` and forget the round before."""
+        ...
+
+    def objective(self, p: Floats) -> Objective:
+        """Return the objective with client weights ``p`` in the coordinates of this oracle."""
+        ...
+
+    def enter(self, w: Floats) -> Floats:
+        """Carry models ``(..., dim)`` into the coordinates of this oracle."""
+        ...
+
+    def leave(self, w: Floats) -> Floats:
+        """Carry models ``(..., dim)`` back into the coordinates of the problem."""
+        ...
+
+    def client_gap(self, w: Floats) -> Floats:
+        """Return ``f_i(w_i) - f_i*`` for personal models, shape ``(replicates, clients)``."""
+        ...
+
+
+class Problem(Protocol):
+    """A federated objective with its noise."""
+
+    @property
+    def num_clients(self) -> int: ...
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def weights(self) -> Floats:
+        """Objective weights ``p_i``, shape ``(clients,)``."""
+        ...
+
+    @property
+    def sample_counts(self) -> Floats:
+        """Sample counts ``n_i``, shape ``(clients,)``; the weights are proportional to them."""
+        ...
+
+    @property
+    def start(self) -> Floats:
+        """The model before round 0 unless the experiment says otherwise, shape ``(dim,)``."""
+        ...
+
+    def constants(self) -> Mapping[str, Constant]:
+        """Return the constants by name: ``mu L sigma_sq w_star f_star client_f_star gamma epsilon`` ..."""
+        ...
+
+    def objective(self, p: Floats | None = None) -> Objective:
+        """Return the objective with client weights ``p`` (default: the problem's own)."""
+        ...
+
+    def reference_oracle(self, *, seed: int, replicates: range) -> EngineOracle:
+        """Return the plain NumPy oracle, in the coordinates of the problem."""
+        ...
+
+    def compiled_oracle(self, *, seed: int, replicates: range, rotation_equivariant: bool) -> EngineOracle:
+        """Return the compiled oracle; it may work in rotated coordinates if the algorithm does not mind."""
+        ...

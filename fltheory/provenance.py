@@ -1,0 +1,40 @@
+"""Where a result comes from: versions, seed, configuration, time."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import platform
+from typing import Any
+
+from fltheory.experiment import Experiment, describe
+from fltheory.recording import Record
+
+_PACKAGES = ("numpy", "scipy", "numba")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, this package and what its numbers depend on."""
+    found = {"python": platform.python_version()}
+    for name in ("fltheory", *_PACKAGES):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def provenance(
+    experiment: Experiment, *, engine: str, seed: int, replicates: int, record: Record, **more: Any
+) -> dict[str, Any]:
+    """Return the record that accompanies a result; values are plain JSON types."""
+    return {
+        "engine": engine,
+        "seed": seed,
+        "replicates": replicates,
+        "experiment": describe(experiment),
+        "record": describe(record),
+        "versions": versions(),
+        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **more,
+    }

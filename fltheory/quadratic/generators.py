@@ -1,0 +1,263 @@
+"""Quadratics with the constants that the caller asks for, exactly.
+
+Both generators draw directions from the seed and then rescale, so that eigenvalues, drifts, spreads and
+dissimilarities of the instance are the requested numbers to rounding, not on average.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fltheory import checks, seeding
+from fltheory.checks import Floats
+from fltheory.errors import InvalidParameter
+from fltheory.quadratic.problem import Quadratic
+from fltheory.seeding import Purpose
+
+SPECTRA = ("linear", "log", "two-point", "random")
+SCENARIOS = ("S1", "S2")
+
+
+def noisy_quadratic(
+    *,
+    dim: int = 20,
+    num_clients: int = 10,
+    mu: float = 1.0,
+    L: float = 5.0,  # noqa: N803
+    spectrum: str = "linear",
+    rotated: bool = True,
+    radius: float = 1.0,
+    scenario: str = "S2",
+    client_drift_sq: float = 0.01,
+    client_drift_centred: bool = True,
+    round_drift_sq: float = 0.01,
+    noise_sq: float = 1e-5,
+    client_growth: float = 0.0,
+    round_growth: float = 0.0,
+    noise_law: str = "gaussian",
+    hessian_noise: float = 0.0,
+    seed: int = 0,
+) -> Quadratic:
+    r"""Return the noisy quadratic with one Hessian, gradient :math:`Aw + B + \delta_i + \xi_{t,i} + \nu_{t,i,k}`.
+
+    Parameters
+    ----------
+    dim, num_clients
+        Sizes.
+    mu, L
+        Smallest and largest eigenvalue of ``A``; ``mu = 0`` keeps a minimiser, since ``B = -A w_star``.
+    spectrum
+        Eigenvalues between them: ``linear``, ``log`` (geometric; with ``mu = 0`` the smallest is 0 and the others
+        run down to ``L / 1000``), ``two-point`` (half each), ``random`` (uniform, the ends exact).
+    rotated
+        Give ``A`` a random eigenbasis instead of the coordinate axes.
+    radius
+        ``||w_0 - w_star||``; the start is the origin.
+    scenario
+        ``S2``: the same clients in every round, ``delta_i`` fixed. ``S1``: fresh clients, ``delta`` drawn anew.
+    client_drift_sq
+        ``E ||delta||^2``: the mean over the clients in S2, the expectation in S1.
+    client_drift_centred
+        Make the client drifts of a round sum to zero.
+    round_drift_sq, noise_sq
+        ``E ||xi||^2`` and ``E ||nu||^2``.
+    client_growth, round_growth
+        ``B`` and ``A`` in ``E ||delta||^2 <= G^2 + B^2 ||grad f||^2`` and ``E ||xi||^2 <= D^2 + A^2 ||grad f||^2``,
+        met with equality.
+    noise_law, hessian_noise
+        See :class:`~fltheory.quadratic.problem.Quadratic`.
+    seed
+        Seed of the instance.
+
+    Examples
+    --------
+    >>> problem = noisy_quadratic(dim=4, num_clients=3, mu=0.5, L=2, client_drift_sq=9.0)
+    >>> {name: round(problem.constants()[name].value, 12) for name in ("mu", "L", "client_drift_sq")}
+    {'mu': 0.5, 'L': 2.0, 'client_drift_sq': 9.0}
+    """
+    owner = "noisy_quadratic"
+    clients = checks.integer(owner, "num_clients", num_clients, low=1)
+    rng = seeding.generator(seed, Purpose.INSTANCE)
+    values = _spectrum(owner, dim, mu, L, spectrum, rng)
+    basis = _rotation(rng, dim) if checks.boolean(owner, "rotated", rotated) else None
+    w_star = checks.real(owner, "radius", radius, low=0) * _direction(rng, dim)
+    drift_sq = checks.real(owner, "client_drift_sq", client_drift_sq, low=0)
+    centred = checks.boolean(owner, "client_drift_centred", client_drift_centred)
+    fresh = checks.choice(owner, "scenario", scenario, SCENARIOS) == "S1"
+    if centred and clients == 1 and drift_sq > 0:
+        raise InvalidParameter(
+            f"{owner}.client_drift_sq must be 0 for one client with centred drift, got client_drift_sq={drift_sq:g}; "
+            "set client_drift_centred to false, or add clients"
+        )
+    drift = _spread(rng.standard_normal((clients, dim)), np.full(clients, 1 / clients), drift_sq, centred)
+    growth = checks.real(owner, "client_growth", client_growth, low=0, high=1)
+    if growth > 0 and clients == 1:
+        raise checks.fail(owner, "client_growth", "0 for one client", growth)
+    signs = np.where(np.arange(clients) % 2 == 0, 1.0, -1.0)[:, None]
+    noise = checks.real(owner, "noise_sq", noise_sq, low=0)
+    return Quadratic(
+        hessian=values[None],
+        linear=-(values * w_star)[None],
+        constant=np.zeros(1),
+        basis=basis,
+        sample_counts=np.ones(clients),
+        client_drift=np.zeros((clients, dim)) if fresh else drift,
+        fresh_drift_sq=drift_sq if fresh else 0.0,
+        fresh_drift_centred=fresh and centred and drift_sq > 0,
+        round_drift_sq=checks.real(owner, "round_drift_sq", round_drift_sq, low=0),
+        client_growth=_spread(signs, np.full(clients, 1 / clients), growth**2, True)[:, 0],
+        round_growth=checks.real(owner, "round_growth", round_growth, low=0, high=1),
+        noise_sq=np.full(clients, noise),
+        noise_law=noise_law,
+        hessian_noise=hessian_noise,
+        start=np.zeros(dim),
+    )
+
+
+def client_quadratics(
+    *,
+    dim: int = 10,
+    num_clients: int = 5,
+    mu: float = 1.0,
+    L: float = 5.0,  # noqa: N803
+    spectrum: str = "linear",
+    dissimilarity: float = 1.0,
+    commuting: bool = False,
+    spread: float = 1.0,
+    radius: float = 1.0,
+    sample_counts: ArrayLike | None = None,
+    noise_sq: ArrayLike = 0.0,
+    noise_law: str = "gaussian",
+    hessian_noise: float = 0.0,
+    round_drift_sq: float = 0.0,
+    seed: int = 0,
+) -> Quadratic:
+    r"""Return client objectives :math:`f_i(w) = \frac12 (w - m_i)^\top H_i (w - m_i)` that differ in both parts.
+
+    Parameters
+    ----------
+    dim, num_clients
+        Sizes.
+    mu, L
+        Extreme eigenvalues over all clients, both attained.
+    spectrum
+        Shape of the common part of the Hessians, see :func:`noisy_quadratic`.
+    dissimilarity
+        ``epsilon``: the largest spectral norm of ``H_i - H_j``, attained; at most ``L - mu``.
+    commuting
+        Give all Hessians the same eigenvectors, the coordinate axes.
+    spread
+        ``sum_i p_i ||m_i - m||^2`` around the weighted mean ``m`` of the minimisers.
+    radius
+        ``||m||``; the start is the origin.
+    sample_counts
+        ``n_i``; equal if not given.
+    noise_sq
+        ``sigma_i^2``: one number, or one per client.
+    noise_law, hessian_noise, round_drift_sq
+        See :class:`~fltheory.quadratic.problem.Quadratic`.
+    seed
+        Seed of the instance.
+
+    Examples
+    --------
+    >>> problem = client_quadratics(dim=3, num_clients=4, mu=1, L=4, dissimilarity=2.0)
+    >>> {name: round(problem.constants()[name].value, 9) for name in ("mu", "L", "epsilon")}
+    {'mu': 1.0, 'L': 4.0, 'epsilon': 2.0}
+    """
+    owner = "client_quadratics"
+    clients = checks.integer(owner, "num_clients", num_clients, low=1)
+    checks.real(owner, "mu", mu, low=0)
+    gap = checks.real(owner, "dissimilarity", dissimilarity, low=0)
+    if clients == 1 and gap > 0:
+        raise checks.fail(owner, "dissimilarity", "0 for one client", gap)
+    if gap > L - mu:
+        raise checks.fail(owner, "dissimilarity", f"at most L - mu = {L - mu:g}", gap, "raise L or lower it")
+    counts = np.ones(clients) if sample_counts is None else sample_counts
+    counts = checks.array(owner, "sample_counts", counts, shape=(clients,), low=0.0)
+    if counts.sum() <= 0:
+        raise InvalidParameter(f"{owner}.sample_counts must have a positive sum, got {counts.sum():g}")
+    noise = np.broadcast_to(np.asarray(noise_sq, dtype=np.float64), (clients,)) if np.ndim(noise_sq) == 0 else noise_sq
+    rng = seeding.generator(seed, Purpose.INSTANCE)
+    exact_ends = gap < L - mu or dim == 1
+    base = _spectrum(owner, dim, mu, L - gap, spectrum, rng) if exact_ends else np.full(dim, float(mu))
+    # Client 0 gets nothing and client 1 everything, so that the pair differs by exactly epsilon and the ends of
+    # [mu, L] are attained; the others lie between them in the order of positive semidefinite matrices.
+    portions = rng.uniform(size=(clients, dim))
+    portions[0] = 0.0
+    if clients > 1:
+        portions[1] = 1.0
+    if checks.boolean(owner, "commuting", commuting):
+        hessian = base + gap * portions
+    else:
+        turns = [_rotation(rng, dim) for _ in range(clients)]
+        common = _rotation(rng, dim)
+        hessian = np.stack(
+            [
+                common.T @ (base[:, None] * common) + gap * turn.T @ (share[:, None] * turn)
+                for turn, share in zip(turns, portions, strict=True)
+            ]
+        )
+        hessian = (hessian + hessian.swapaxes(1, 2)) / 2
+    p = counts / counts.sum()
+    around = _spread(rng.standard_normal((clients, dim)), p, checks.real(owner, "spread", spread, low=0), True)
+    minimisers = checks.real(owner, "radius", radius, low=0) * _direction(rng, dim) + around
+    curved = hessian * minimisers if hessian.ndim == 2 else np.matmul(hessian, minimisers[..., None])[..., 0]
+    return Quadratic(
+        hessian=hessian,
+        linear=-curved,
+        constant=0.5 * np.sum(curved * minimisers, axis=1),
+        sample_counts=counts,
+        noise_sq=checks.array(owner, "noise_sq", noise, shape=(clients,), low=0.0),
+        noise_law=noise_law,
+        hessian_noise=hessian_noise,
+        round_drift_sq=round_drift_sq,
+        start=np.zeros(dim),
+    )
+
+
+def _spectrum(
+    owner: str, dim: int, mu: float, L: float, shape: str, rng: np.random.Generator  # noqa: N803
+) -> Floats:
+    checks.integer(owner, "dim", dim, low=1)
+    low = checks.real(owner, "mu", mu, low=0)
+    high = checks.real(owner, "L", L, low=0, open_low=True)
+    if low > high:
+        raise InvalidParameter(f"{owner}.mu must be in [0, L], got mu={mu:g} with L={L:g}")
+    shape = checks.choice(owner, "spectrum", shape, SPECTRA)
+    if dim == 1:
+        if low != high:
+            raise InvalidParameter(f"{owner}.mu must equal L in one dimension, got mu={mu:g} with L={L:g}")
+        return np.array([high])
+    if shape == "linear":
+        return np.linspace(low, high, dim)
+    if shape == "two-point":
+        return np.where(np.arange(dim) < (dim + 1) // 2, low, high)
+    if shape == "random":
+        return np.sort(np.concatenate([[low, high], rng.uniform(low, high, dim - 2)]))
+    if low > 0:
+        values = np.geomspace(low, high, dim)
+        values[[0, -1]] = low, high
+        return values
+    return np.concatenate([[0.0], np.geomspace(high / 1000, high, dim - 1)]) if dim > 2 else np.array([0.0, high])
+
+
+def _rotation(rng: np.random.Generator, dim: int) -> Floats:
+    """Return a Haar-distributed orthogonal matrix."""
+    q, r = np.linalg.qr(rng.standard_normal((dim, dim)))
+    return np.asarray(q * np.sign(np.diag(r)), dtype=np.float64)
+
+
+def _direction(rng: np.random.Generator, dim: int) -> Floats:
+    x = rng.standard_normal(dim)
+    return np.asarray(x / np.linalg.norm(x), dtype=np.float64)
+
+
+def _spread(vectors: Floats, p: Floats, second_moment: float, centred: bool) -> Floats:
+    """Rescale vectors (after centring, if asked) so that their weighted mean square is the requested one."""
+    if second_moment == 0.0:
+        return np.zeros(vectors.shape)
+    if centred:
+        vectors = vectors - p @ vectors
+    return vectors * np.sqrt(second_moment / float(p @ np.sum(vectors**2, axis=1)))

@@ -1,0 +1,299 @@
+r"""The compiled loop of the quadratic models: counter-based noise and ``s_i`` steps of (G).
+
+Everything that is compiled together stays in this file, since numba's disk cache does not notice edits
+elsewhere. Functions take arrays and scalars only, run serially over a block of replicates and release the
+interpreter lock, so that the engine can run blocks in threads; the numbers do not depend on the split.
+
+Normals are those of :mod:`fltheory.seeding` with the logarithm, sine and cosine replaced by polynomials that
+LLVM can vectorise. The logarithm uses :math:`\ln m = 2\,\mathrm{artanh}\frac{m-1}{m+1}` on
+:math:`[\sqrt{1/2}, \sqrt2)`, the trigonometric functions Taylor's series on :math:`[-\pi/4, \pi/4]`; both are
+accurate to about :math:`10^{-15}`. Division and the bit tricks need ``error_model="numpy"`` to vectorise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fltheory.checks import Floats
+from fltheory.seeding import GOLDEN, Words
+
+GAUSSIAN = 0
+BOUNDED = 1
+
+_GAMMA = np.uint64(GOLDEN)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_ONE = np.uint64(1)
+_LOW = np.uint64(0xFFFFFFFF)
+# Adding an integer below 2^52 to these bits and subtracting 2^52 converts it to a float without a call.
+_TWO_52_BITS = np.uint64(0x4330000000000000)
+_TWO_52 = 4503599627370496.0
+_SQRT_HALF_BITS = np.uint64(0x3FE6A09E667F3BCD)
+_EXPONENT_BIAS = np.uint64(1024 << 52)
+_EXPONENT_MASK = np.uint64(0xFFF0000000000000)
+_TURN = 2.0 * math.pi / 4294967296.0
+_LN2 = math.log(2.0)
+_ROOT3 = math.sqrt(3.0)
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+
+
+@njit(inline="always")
+def _word(key, counter):  # type: ignore[no-untyped-def]
+    z = key + (counter + _ONE) * _GAMMA
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(inline="always")
+def _radius(high):  # type: ignore[no-untyped-def]
+    x = np.uint64(high | _TWO_52_BITS).view(np.float64) - (_TWO_52 - 0.5)
+    bits = np.float64(x).view(np.uint64)
+    shifted = bits - _SQRT_HALF_BITS + _EXPONENT_BIAS
+    m = np.uint64(bits - ((shifted & _EXPONENT_MASK) - _EXPONENT_BIAS)).view(np.float64)
+    exponent = np.uint64((shifted >> np.uint64(52)) | _TWO_52_BITS).view(np.float64) - (_TWO_52 + 1056.0)
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    p = 1.0 / 17.0 + z / 19.0
+    p = 1.0 / 15.0 + z * p
+    p = 1.0 / 13.0 + z * p
+    p = 1.0 / 11.0 + z * p
+    p = 1.0 / 9.0 + z * p
+    p = 1.0 / 7.0 + z * p
+    p = 1.0 / 5.0 + z * p
+    p = 1.0 / 3.0 + z * p
+    logarithm = 2.0 * s * (1.0 + z * p)
+    return np.sqrt(-2.0 * (logarithm + exponent * _LN2))
+
+
+@njit(inline="always")
+def _fill(law, key, first, count, head, tail):  # type: ignore[no-untyped-def]
+    """Write the vectors of words ``first .. first + count`` as two half-vectors per word."""
+    if law == 1:
+        scale = 2.0 * _ROOT3 / 4294967296.0
+        for m in range(count):
+            w = _word(key, np.uint64(first + m))
+            u = np.uint64((w >> np.uint64(32)) | _TWO_52_BITS).view(np.float64) - (_TWO_52 - 0.5)
+            v = np.uint64((w & _LOW) | _TWO_52_BITS).view(np.float64) - (_TWO_52 - 0.5)
+            head[m] = u * scale - _ROOT3
+            tail[m] = v * scale - _ROOT3
+    else:
+        for m in range(count):
+            w = _word(key, np.uint64(first + m))
+            r = _radius(w >> np.uint64(32))
+            low = w & _LOW
+            quadrant = (low + np.uint64(1 << 29)) >> np.uint64(30)
+            rest = low - (quadrant << np.uint64(30)) + np.uint64(1 << 31)
+            f = (np.uint64(rest | _TWO_52_BITS).view(np.float64) - (_TWO_52 + 2147483648.0)) * _TURN
+            f2 = f * f
+            sine = 1.0 / 39916800.0 - f2 / 6227020800.0
+            sine = 1.0 / 362880.0 - f2 * sine
+            sine = 1.0 / 5040.0 - f2 * sine
+            sine = 1.0 / 120.0 - f2 * sine
+            sine = 1.0 / 6.0 - f2 * sine
+            sine = f * (1.0 - f2 * sine)
+            cosine = 1.0 / 479001600.0 - f2 / 87178291200.0
+            cosine = 1.0 / 3628800.0 - f2 * cosine
+            cosine = 1.0 / 40320.0 - f2 * cosine
+            cosine = 1.0 / 720.0 - f2 * cosine
+            cosine = 1.0 / 24.0 - f2 * cosine
+            cosine = 0.5 - f2 * cosine
+            cosine = 1.0 - f2 * cosine
+            odd = (quadrant & _ONE) != np.uint64(0)
+            a = sine if odd else cosine
+            b = cosine if odd else sine
+            sign_a = ((quadrant + _ONE) & np.uint64(2)) << np.uint64(62)
+            sign_b = (quadrant & np.uint64(2)) << np.uint64(62)
+            head[m] = r * np.uint64(np.float64(a).view(np.uint64) ^ sign_a).view(np.float64)
+            tail[m] = r * np.uint64(np.float64(b).view(np.uint64) ^ sign_b).view(np.float64)
+
+
+@njit(**_OPTIONS)
+def _unit_vectors(law, keys, vector, out):  # type: ignore[no-untyped-def]
+    count, dim = out.shape
+    half = (dim + 1) // 2
+    head = np.empty(half)
+    tail = np.empty(half)
+    for n in range(count):
+        _fill(law, keys[n], vector * half, half, head, tail)
+        for j in range(half):
+            out[n, j] = head[j]
+        for j in range(half, dim):
+            out[n, j] = tail[j - half]
+
+
+def unit_vectors(law: int, keys: Words, dim: int, vector: int = 0) -> Floats:
+    """Return vectors with independent entries of mean 0 and variance 1, shape ``keys.shape + (dim,)``."""
+    out = np.empty((keys.size, dim))
+    _unit_vectors(law, np.ascontiguousarray(keys).ravel(), vector, out)
+    return out.reshape(*keys.shape, dim)
+
+
+@njit(inline="always")
+def _sign(x):  # type: ignore[no-untyped-def]
+    return (1.0 if x > 0.0 else 0.0) - (1.0 if x < 0.0 else 0.0)
+
+
+@njit(inline="always")
+def _multiply_add(matrix, vector, out):  # type: ignore[no-untyped-def]
+    """Add a symmetric matrix times a vector to ``out``; runs along rows, so that it vectorises."""
+    dim = vector.shape[0]
+    for a in range(dim):
+        x = vector[a]
+        for j in range(dim):
+            out[j] += matrix[a, j] * x
+
+
+@njit(**_OPTIONS)
+def _steps_diagonal(  # type: ignore[no-untyped-def]
+    out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rate,
+    keys, sign_keys, sigma, rho, law, fixed, recentre,
+):  # fmt: skip
+    replicates, clients, dim = out.shape
+    half = (dim + 1) // 2
+    most = 1
+    for r in range(steps.shape[0]):
+        for i in range(steps.shape[1]):
+            most = max(most, steps[r, i])
+    vectors = 1 if fixed >= 0 else most
+    head = np.zeros(vectors * half)
+    tail = np.zeros(vectors * half)
+    w = np.empty(dim)
+    slope = np.empty(dim)
+    shift = np.empty(dim)
+    still = np.empty(dim)
+    drag = np.empty(dim)
+    for r in range(replicates):
+        for i in range(clients):
+            count = steps[r % steps.shape[0], i % steps.shape[1]]
+            factor = scale[r % scale.shape[0], i % scale.shape[1]]
+            h = hessian[i % hessian.shape[0]]
+            first = start[r % start.shape[0], i % start.shape[1]]
+            o = offset[r % offset.shape[0], i % offset.shape[1]]
+            c = correction[r % correction.shape[0], i % correction.shape[1]]
+            q = pull[r % pull.shape[0], i % pull.shape[1]]
+            a = anchor[r % anchor.shape[0], i % anchor.shape[1]]
+            b = l1_anchor[r % l1_anchor.shape[0], i % l1_anchor.shape[1]]
+            noise = rate * sigma[i]
+            for j in range(dim):
+                w[j] = first[j]
+                slope[j] = rate * factor * h[j]
+                shift[j] = -rate * factor * h[j] * first[j] if recentre else rate * o[j]
+                drag[j] = rate * q[j]
+                still[j] = rate * (c[j] - q[j] * a[j])
+            if noise != 0.0 and not recentre and count > 0:
+                if fixed >= 0:
+                    _fill(law, keys[r, i], fixed * half, half, head, tail)
+                else:
+                    _fill(law, keys[r, i], 0, count * half, head, tail)
+            else:
+                noise = 0.0
+            if rho == 0.0 and l1 == 0.0:
+                for j in range(dim):
+                    slope[j] = 1.0 - (slope[j] + drag[j])
+                    shift[j] = shift[j] + still[j]
+                for k in range(count):
+                    base = 0 if fixed >= 0 else k * half
+                    if noise == 0.0:
+                        for j in range(dim):
+                            w[j] = slope[j] * w[j] - shift[j]
+                    else:
+                        for j in range(half):
+                            w[j] = slope[j] * w[j] - shift[j] - noise * head[base + j]
+                        for j in range(dim - half):
+                            w[half + j] = slope[half + j] * w[half + j] - shift[half + j] - noise * tail[base + j]
+            else:
+                pinch = rate * l1
+                for k in range(count):
+                    base = 0 if fixed >= 0 else k * half
+                    vector = fixed if fixed >= 0 else k
+                    top = _word(sign_keys[r, i], np.uint64(vector)) >> np.uint64(63)
+                    wobble = 1.0 + rho * (1.0 - 2.0 * np.float64(top))
+                    for j in range(dim):
+                        z = head[base + j] if j < half else tail[base + j - half]
+                        step = wobble * (slope[j] * w[j] + shift[j]) + drag[j] * w[j] + still[j]
+                        w[j] = w[j] - step - noise * z - pinch * _sign(w[j] - b[j])
+            for j in range(dim):
+                out[r, i, j] = w[j]
+
+
+@njit(**_OPTIONS)
+def _steps_dense(  # type: ignore[no-untyped-def]
+    out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rate,
+    keys, sign_keys, sigma, rho, law, fixed, recentre, basis,
+):  # fmt: skip
+    replicates, clients, dim = out.shape
+    half = (dim + 1) // 2
+    head = np.zeros(half)
+    tail = np.zeros(half)
+    w = np.empty(dim)
+    moved = np.empty(dim)
+    drawn = np.zeros(dim)
+    noise = np.zeros(dim)
+    gradient = np.empty(dim)
+    drag = np.empty(dim)
+    rotate = basis.shape[0] > 0
+    for r in range(replicates):
+        for i in range(clients):
+            count = steps[r % steps.shape[0], i % steps.shape[1]]
+            factor = scale[r % scale.shape[0], i % scale.shape[1]]
+            h = hessian[i % hessian.shape[0]]
+            first = start[r % start.shape[0], i % start.shape[1]]
+            o = offset[r % offset.shape[0], i % offset.shape[1]]
+            c = correction[r % correction.shape[0], i % correction.shape[1]]
+            q = pull[r % pull.shape[0], i % pull.shape[1]]
+            a = anchor[r % anchor.shape[0], i % anchor.shape[1]]
+            b = l1_anchor[r % l1_anchor.shape[0], i % l1_anchor.shape[1]]
+            level = 0.0 if recentre else sigma[i]
+            for j in range(dim):
+                w[j] = first[j]
+            for k in range(count):
+                vector = fixed if fixed >= 0 else k
+                if level != 0.0 and (fixed < 0 or k == 0):
+                    _fill(law, keys[r, i], vector * half, half, head, tail)
+                    for j in range(dim):
+                        drawn[j] = head[j] if j < half else tail[j - half]
+                        noise[j] = 0.0 if rotate else drawn[j]
+                    if rotate:
+                        _multiply_add(basis, drawn, noise)
+                top = _word(sign_keys[r, i], np.uint64(vector)) >> np.uint64(63)
+                wobble = 1.0 + rho * (1.0 - 2.0 * np.float64(top))
+                for j in range(dim):
+                    gradient[j] = 0.0
+                    drag[j] = 0.0
+                    moved[j] = w[j] - first[j] if recentre else w[j]
+                _multiply_add(h, moved, gradient)
+                for j in range(dim):
+                    moved[j] = w[j] - a[j]
+                if pull.ndim == 4:
+                    _multiply_add(q, moved, drag)
+                else:
+                    for j in range(dim):
+                        drag[j] = q[j] * moved[j]
+                for j in range(dim):
+                    g = wobble * (factor * gradient[j] + (0.0 if recentre else o[j]))
+                    w[j] -= rate * (g + c[j] + drag[j] + l1 * _sign(w[j] - b[j]) + level * noise[j])
+            for j in range(dim):
+                out[r, i, j] = w[j]
+
+
+def local_steps(
+    out: Floats, *, basis: Floats | None, hessian: Floats, pull: Floats, steps: NDArray[np.int64], **arrays: Any
+) -> None:
+    """Run the steps into ``out``; a dense Hessian or pull selects the dense loop.
+
+    All arrays broadcast over replicates and clients by an axis of length 1. ``sigma`` is the standard deviation
+    of a noise coordinate per client, ``rho`` the relative size of the random Hessian, ``fixed`` the index of the
+    one minibatch to use or -1, ``basis`` rotates the noise out of the eigenbasis.
+    """
+    if hessian.ndim == 2 and pull.ndim == 3:
+        _steps_diagonal(out, hessian=hessian, pull=pull, steps=steps, **arrays)
+        return
+    rotation = np.empty((0, 0)) if basis is None else basis
+    _steps_dense(out, hessian=hessian, pull=pull, steps=steps, basis=rotation, **arrays)

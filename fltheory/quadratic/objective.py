@@ -1,0 +1,106 @@
+"""Closed forms of quadratic objectives: minimisers, minima, gaps, spectral distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fltheory.checks import Floats
+from fltheory.errors import InvalidParameter
+
+NULL = 1e-12
+"""Eigenvalues below this fraction of the largest count as zero."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class QuadraticObjective:
+    """``w' H w / 2 + b' w + c`` with ``H`` diagonal, shape ``(dim,)``, or dense, shape ``(dim, dim)``."""
+
+    hessian: Floats
+    linear: Floats
+    w_star: Floats
+    f_star: float
+
+    @classmethod
+    def mean(
+        cls, hessian: Floats, linear: Floats, constant: Floats, p: Floats, near: Floats
+    ) -> QuadraticObjective:
+        """Return the ``p``-weighted mean of client quadratics; of several minimisers, the one closest to ``near``."""
+        h = _mean(hessian, p)
+        b = _mean(linear, p)
+        c = float(_mean(constant, p))
+        residual = _times(h, near) + b
+        step = _solve(h, residual)
+        if np.linalg.norm(residual - _times(h, step)) > 1e-8 * max(1.0, float(np.linalg.norm(b))):
+            raise InvalidParameter(
+                "the objective has no minimiser: mu = 0 and the linear term points into the null space of the "
+                "Hessian; choose mu > 0, or a linear term in its range"
+            )
+        w_star = near - step
+        f_star = float(0.5 * w_star @ _times(h, w_star) + b @ w_star) + c
+        return cls(hessian=h, linear=b, w_star=w_star, f_star=f_star)
+
+    def rotated(self, basis: Floats | None) -> QuadraticObjective:
+        """Return the objective in the coordinates of the model, given the rows of the eigenbasis."""
+        if basis is None:
+            return self
+        return QuadraticObjective(
+            hessian=(basis.T * self.hessian) @ basis,
+            linear=self.linear @ basis,
+            w_star=self.w_star @ basis,
+            f_star=self.f_star,
+        )
+
+    def gap(self, w: Floats) -> Floats:
+        away = w - self.w_star
+        return np.asarray(0.5 * np.sum(_times(self.hessian, away) * away, axis=-1), dtype=np.float64)
+
+    def gradient(self, w: Floats) -> Floats:
+        return _times(self.hessian, w - self.w_star)
+
+
+def client_minima(hessian: Floats, linear: Floats, constant: Floats, scale: Floats, drift: Floats) -> Floats:
+    """Return the minimum of every ``scale_i (w'H_i w / 2 + b_i'w + c_i) + drift_i'w``; ``-inf`` if unbounded."""
+    minima = np.empty(len(scale))
+    for i, factor in enumerate(scale):
+        h = factor * hessian[i % len(hessian)]
+        b = factor * linear[i % len(linear)] + drift[i]
+        w = -_solve(h, b)
+        left = np.linalg.norm(_times(h, w) + b)
+        bounded = left <= 1e-9 * max(1.0, float(np.linalg.norm(b)))
+        minima[i] = factor * constant[i % len(constant)] + 0.5 * float(b @ w) if bounded else -np.inf
+    return minima
+
+
+def spectral_distance(hessian: Floats, scale: Floats) -> float:
+    """Return the largest spectral norm of a difference of two clients' Hessians."""
+    scaled = [factor * hessian[i % len(hessian)] for i, factor in enumerate(scale)]
+    if hessian.ndim == 2:
+        stacked = np.stack(scaled)
+        return float((stacked.max(axis=0) - stacked.min(axis=0)).max())
+    largest = 0.0
+    for i, first in enumerate(scaled):
+        for second in scaled[:i]:
+            largest = max(largest, float(np.linalg.norm(first - second, 2)))
+    return largest
+
+
+def _mean(values: Floats, p: Floats) -> Floats:
+    return values[0] if len(values) == 1 else np.tensordot(p, values, axes=1)
+
+
+def _times(h: Floats, w: Floats) -> Floats:
+    return np.asarray(h * w if h.ndim == 1 else w @ h, dtype=np.float64)
+
+
+def _solve(h: Floats, b: Floats) -> Floats:
+    """Return the solution of least norm."""
+    if h.ndim == 1:
+        small = h <= NULL * h.max(initial=0.0)
+        return np.asarray(np.where(small, 0.0, b / np.where(small, 1.0, h)), dtype=np.float64)
+    values, vectors = np.linalg.eigh(h)
+    small = values <= NULL * values.max(initial=0.0)
+    return np.asarray(
+        vectors @ np.where(small, 0.0, (vectors.T @ b) / np.where(small, 1.0, values)), dtype=np.float64
+    )

@@ -1,0 +1,283 @@
+"""The oracle of the quadratic models, with the NumPy steps that every other engine is tested against.
+
+The same class serves the reference and the compiled engine; they differ in the two functions that are handed
+in: how a block of local steps is run, and how unit noise vectors are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fltheory import seeding
+from fltheory.checks import Floats
+from fltheory.errors import NotApplicable
+from fltheory.oracle import Minibatch, Round
+from fltheory.quadratic.objective import QuadraticObjective, client_minima
+from fltheory.quadratic.problem import Quadratic, client_values
+from fltheory.quadratic.prox import elastic_net_minimiser
+from fltheory.seeding import Purpose, Words
+
+UnitVectors = Callable[[str, Words, int, int], Floats]
+"""Law, keys, dimension and number of the vector to vectors with unit variance per coordinate."""
+
+
+class RoundData(NamedTuple):
+    """What fixes the stochastic gradients of one round; arrays broadcast over replicates and clients."""
+
+    replicates: int
+    hessian: Floats
+    scale: Floats
+    offset: Floats
+    sigma: Floats
+    hessian_noise: float
+    noise_law: str
+    keys: Words
+    sign_keys: Words
+    rotation: Floats | None
+
+
+class Step(NamedTuple):
+    """The terms of (G) besides the gradient, all with replicate and client axes."""
+
+    start: Floats
+    steps: NDArray[np.int64]
+    rate: float
+    correction: Floats
+    pull: Floats
+    anchor: Floats
+    l1: float
+    l1_anchor: Floats
+    fixed: int
+    recentre: bool
+
+
+Stepper = Callable[[RoundData, Step], Floats]
+
+
+class QuadraticOracle:
+    """Gradients of a :class:`~fltheory.quadratic.problem.Quadratic` for a block of replicates.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    inside
+        Work in the common eigenbasis of the Hessians instead of the coordinates of the model.
+    seed, replicates
+        Which random numbers.
+    stepper, unit_vectors
+        How local steps are run and noise is drawn.
+    """
+
+    def __init__(
+        self,
+        *,
+        problem: Quadratic,
+        inside: bool,
+        seed: int,
+        replicates: range,
+        stepper: Stepper,
+        unit_vectors: UnitVectors,
+    ) -> None:
+        self._outer = problem
+        self._inside = inside or problem.basis is None
+        self._problem = problem if self._inside else problem.unrotated()
+        self._rotation = None if self._inside else problem.basis
+        self._replicates = len(replicates)
+        self._stepper = stepper
+        self._unit_vectors = unit_vectors
+        self._sigma = np.sqrt(problem.noise_sq / problem.dim)
+        self._keys = {
+            purpose: seeding.replicate_keys(seed, purpose, replicates)
+            for purpose in (
+                Purpose.STEP_NOISE,
+                Purpose.HESSIAN_NOISE,
+                Purpose.ROUND_DRIFT,
+                Purpose.FRESH_CLIENTS,
+                Purpose.ROUND_SCALE,
+            )
+        }
+        self._data: RoundData | None = None
+
+    @property
+    def num_clients(self) -> int:
+        return self._problem.num_clients
+
+    @property
+    def dim(self) -> int:
+        return self._problem.dim
+
+    def begin_round(self, index: int) -> None:
+        problem, clients = self._problem, self.num_clients
+        scale = 1.0 + np.asarray(problem.client_growth)[None]
+        if problem.round_growth > 0:
+            keys = seeding.client_keys(self._keys[Purpose.ROUND_SCALE], index, clients)
+            scale = scale + problem.round_growth * seeding.signs(keys)
+        offset = scale[:, :, None] * problem.linear + np.asarray(problem.client_drift)
+        if problem.round_drift_sq > 0:
+            offset = offset + self._drawn(Purpose.ROUND_DRIFT, index, problem.round_drift_sq)
+        if problem.fresh_drift_sq > 0:
+            fresh = self._drawn(Purpose.FRESH_CLIENTS, index, problem.fresh_drift_sq)
+            if problem.fresh_drift_centred:
+                fresh = (fresh - fresh.mean(axis=1, keepdims=True)) * np.sqrt(clients / (clients - 1))
+            offset = offset + fresh
+        self._data = RoundData(
+            replicates=self._replicates,
+            hessian=problem.hessian,
+            scale=scale,
+            offset=offset,
+            sigma=self._sigma,
+            hessian_noise=problem.hessian_noise,
+            noise_law=problem.noise_law,
+            keys=seeding.client_keys(self._keys[Purpose.STEP_NOISE], index, clients),
+            sign_keys=seeding.client_keys(self._keys[Purpose.HESSIAN_NOISE], index, clients),
+            rotation=self._rotation,
+        )
+
+    def _drawn(self, purpose: Purpose, index: int, second_moment: float) -> Floats:
+        keys = seeding.client_keys(self._keys[purpose], index, self.num_clients)
+        unit = self._unit_vectors(self._problem.noise_law, keys, self.dim, 0)
+        return np.sqrt(second_moment / self.dim) * (unit if self._rotation is None else unit @ self._rotation)
+
+    @property
+    def _round(self) -> RoundData:
+        if self._data is None:
+            self.begin_round(0)
+        assert self._data is not None  # begin_round sets it
+        return self._data
+
+    def objective(self, p: Floats) -> QuadraticObjective:
+        return self._problem.objective_inside(p)
+
+    def enter(self, w: Floats) -> Floats:
+        return self._outer.inward(w) if self._inside else w
+
+    def leave(self, w: Floats) -> Floats:
+        return self._outer.outward(w) if self._inside else w
+
+    def client_gap(self, w: Floats) -> Floats:
+        problem = self._problem
+        scale = 1.0 + np.asarray(problem.client_growth)
+        minima = client_minima(
+            problem.hessian, problem.linear, problem.constant, scale, np.asarray(problem.client_drift)
+        )
+        if not np.all(np.isfinite(minima)):
+            raise NotApplicable(
+                "the loss of personal models is undefined: a client's own objective is unbounded below "
+                "(mu = 0 with client drift); choose mu > 0"
+            )
+        return np.maximum(client_values(problem, w) - minima, 0.0)
+
+    def local_steps(
+        self,
+        start: Floats,
+        work: Round,
+        *,
+        rate: float | None = None,
+        steps: int | None = None,
+        correction: Floats | None = None,
+        pull: Floats | float = 0.0,
+        anchor: Floats | None = None,
+        l1: float = 0.0,
+        l1_anchor: Floats | None = None,
+        minibatch: Minibatch | None = None,
+        recentre: bool = False,
+    ) -> Floats:
+        zero = np.zeros((1, 1, self.dim))
+        step = Step(
+            start=start,
+            steps=work.steps if steps is None else np.where(work.active, steps, 0),
+            rate=work.rate if rate is None else rate,
+            correction=zero if correction is None else correction,
+            pull=zero + pull if isinstance(pull, int | float) else pull,
+            anchor=zero if anchor is None else anchor,
+            l1=l1,
+            l1_anchor=zero if l1_anchor is None else l1_anchor,
+            fixed=-1 if minibatch is None else minibatch.index,
+            recentre=recentre,
+        )
+        return self._stepper(self._round, step)
+
+    def minibatch(self, index: int) -> Minibatch:
+        return Minibatch(index)
+
+    def gradient(self, w: Floats, minibatch: Minibatch | None = None) -> Floats:
+        data = self._round
+        full = data.scale[:, :, None] * times(data.hessian, w) + data.offset
+        if minibatch is None:
+            return full
+        return noisy(data, full, minibatch.index, self._unit_vectors)
+
+    def curvature(self, w: Floats, kind: str) -> Floats:
+        data, scale = self._round, self._round.scale
+        if kind == "exact":
+            shape = (*scale.shape, *(1,) * (data.hessian.ndim - 1))
+            return np.asarray(scale.reshape(shape) * data.hessian, dtype=np.float64)
+        if self._inside and self._outer.basis is not None:
+            raise NotApplicable(
+                f"curvature {kind!r} is diagonal in the coordinates of the model, but this oracle works in the "
+                "eigenbasis; the algorithm must not call itself rotation equivariant"
+            )
+        if kind in ("diagonal", "fisher"):
+            diagonal = np.diagonal(data.hessian, axis1=-2, axis2=-1) if data.hessian.ndim == 3 else data.hessian
+            return np.asarray(scale[:, :, None] * diagonal, dtype=np.float64)
+        spread = (1.0 + data.hessian_noise**2) * self.gradient(w) ** 2
+        return np.asarray(spread + (data.sigma**2)[None, :, None], dtype=np.float64)
+
+    def apply(self, curvature: Floats, vectors: Floats) -> Floats:
+        if curvature.ndim == 3:
+            return curvature * vectors
+        return np.matmul(curvature, vectors[..., None])[..., 0]
+
+    def prox(self, anchor: Floats, *, pull: float, l1: float = 0.0, linear: Floats | None = None) -> Floats:
+        data = self._round
+        slope = self.gradient(anchor) + (0.0 if linear is None else linear)
+        curvature = self.curvature(anchor, "exact")
+        shape = np.broadcast_shapes((data.replicates, self.num_clients, self.dim), slope.shape)
+        return np.asarray(anchor + elastic_net_minimiser(curvature, np.broadcast_to(slope, shape), pull, l1))
+
+
+def times(hessian: Floats, w: Floats) -> Floats:
+    """Return ``H_i w_i`` for models ``(replicates | 1, clients | 1, dim)``."""
+    return hessian * w if hessian.ndim == 2 else np.matmul(hessian, w[..., None])[..., 0]
+
+
+def noisy(data: RoundData, gradient: Floats, vector: int, unit_vectors: UnitVectors) -> Floats:
+    """Add to a full gradient the noise of the ``vector``-th minibatch."""
+    if data.hessian_noise > 0:
+        gradient = (1.0 + data.hessian_noise * seeding.signs(data.sign_keys, vector=vector)[:, :, None]) * gradient
+    if not np.any(data.sigma):
+        return gradient
+    unit = unit_vectors(data.noise_law, data.keys, gradient.shape[-1], vector)
+    if data.rotation is not None:
+        unit = unit @ data.rotation
+    return np.asarray(gradient + data.sigma[None, :, None] * unit, dtype=np.float64)
+
+
+def numpy_unit_vectors(law: str, keys: Words, dim: int, vector: int) -> Floats:
+    """Draw unit noise with NumPy."""
+    return seeding.normals(keys, dim, vector=vector) if law == "gaussian" else seeding.bounded(keys, dim, vector=vector)
+
+
+def numpy_steps(data: RoundData, step: Step) -> Floats:
+    """Run local steps in NumPy, one line per formula."""
+    clients, dim = len(data.sigma), step.start.shape[-1]
+    w = np.broadcast_to(step.start, (data.replicates, clients, dim)).copy()
+    start = w.copy()
+    for k in range(int(step.steps.max(initial=0))):
+        vector = k if step.fixed < 0 else step.fixed
+        if step.recentre:
+            full = data.scale[:, :, None] * times(data.hessian, w - start)
+            g = noisy(data._replace(sigma=np.zeros(clients)), full, vector, numpy_unit_vectors)
+        else:
+            full = data.scale[:, :, None] * times(data.hessian, w) + data.offset
+            g = noisy(data, full, vector, numpy_unit_vectors)
+        away = w - step.anchor
+        pulled = step.pull * away if step.pull.ndim == 3 else np.matmul(step.pull, away[..., None])[..., 0]
+        new = w - step.rate * (g + step.correction + pulled + step.l1 * np.sign(w - step.l1_anchor))
+        w = np.where((k < step.steps)[:, :, None], new, w)
+    return w

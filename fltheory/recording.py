@@ -1,0 +1,142 @@
+"""What is recorded of every round, for every engine that simulates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fltheory import checks
+from fltheory.algorithms._algorithm import Outcome
+from fltheory.checks import Floats
+from fltheory.communication import entropy_bits, message_bits, message_nonzeros
+from fltheory.errors import Diverged
+from fltheory.experiment import Experiment
+from fltheory.oracle import Round
+from fltheory.problem import EngineOracle, Objective
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """What to record besides distance, gap, gradient norm and bits.
+
+    Parameters
+    ----------
+    consensus
+        Spread of the participants' local models.
+    nonzeros
+        Non-zero entries sent to the server.
+    entropy_bin
+        Entropy of what is sent to the server, with this bin size; ``None`` for none.
+    models
+        The models themselves (memory grows with the number of rounds).
+    """
+
+    consensus: bool = True
+    nonzeros: bool = False
+    entropy_bin: float | None = None
+    models: bool = False
+
+    def __post_init__(self) -> None:
+        if self.entropy_bin is not None:
+            checks.real("Record", "entropy_bin", self.entropy_bin, low=0, open_low=True)
+
+
+class Recorder:
+    """Curves of one block of replicates, filled round by round.
+
+    A model is judged by the objective in force during the round that produced it; the start by that of round 0.
+    """
+
+    def __init__(self, experiment: Experiment, oracle: EngineOracle, replicates: range, seed: int, record: Record):
+        self._experiment = experiment
+        self._oracle = oracle
+        self._replicates = replicates
+        self._seed = seed
+        self._record = record
+        self._objectives: dict[bytes, Objective] = {}
+        self._average: Floats | None = None
+        self._mass = 0.0
+        algorithm = experiment.algorithm
+        names = ["distance_sq", "gap", "gradient_norm_sq", "uplink_bits", "downlink_bits"]
+        names += ["consensus_sq"] * record.consensus + ["nonzeros"] * record.nonzeros
+        names += ["entropy"] * (record.entropy_bin is not None)
+        names += ["average_gap", "average_distance_sq"] * (experiment.averaging is not None)
+        self._personal = type(algorithm).personal is not _no_personal_models()
+        names += ["personal_gap"] * self._personal
+        shape = (len(replicates), experiment.rounds + 1)
+        self.curves = {name: np.zeros(shape) for name in names}
+        if record.models:
+            self.curves["models"] = np.zeros((*shape, experiment.problem.dim))
+
+    def start(self, state: object, p: Floats) -> None:
+        """Record the state before round 0."""
+        self._judge(0, state, p)
+
+    def after(self, outcome: Outcome, work: Round) -> None:
+        """Record the state after a round, and what was sent in it."""
+        column = work.index + 1
+        self._judge(column, outcome.state, work.p)
+        curves, active = self.curves, work.active
+        for name, messages in (("uplink_bits", outcome.uplink), ("downlink_bits", outcome.downlink)):
+            bits = sum((message_bits(message) * active).sum(axis=1) for message in messages)
+            curves[name][:, column] = curves[name][:, column - 1] + bits
+        if "consensus_sq" in curves:
+            curves["consensus_sq"][:, column] = _consensus_sq(outcome.local, work.uniform)
+        if "nonzeros" in curves:
+            sent = sum((message_nonzeros(message) * active).sum(axis=1) for message in outcome.uplink)
+            curves["nonzeros"][:, column] = curves["nonzeros"][:, column - 1] + sent
+        if self._record.entropy_bin is not None:
+            values = outcome.uplink[0].values
+            present = np.broadcast_to(active, values.shape[:2])
+            for r, row in enumerate(values):
+                sent = row[present[r]]
+                curves["entropy"][r, column] = entropy_bits(sent, self._record.entropy_bin) if sent.size else 0.0
+
+    def _judge(self, column: int, state: object, p: Floats) -> None:
+        objective = self._objectives.get(p.tobytes())
+        if objective is None:
+            objective = self._objectives.setdefault(p.tobytes(), self._oracle.objective(p))
+        algorithm, curves = self._experiment.algorithm, self.curves
+        w = algorithm.model(state)
+        curves["distance_sq"][:, column] = np.einsum("rd,rd->r", w - objective.w_star, w - objective.w_star)
+        self._require_finite(column)
+        curves["gap"][:, column] = objective.gap(w)
+        gradient = objective.gradient(w)
+        curves["gradient_norm_sq"][:, column] = np.einsum("rd,rd->r", gradient, gradient)
+        if self._experiment.averaging is not None:
+            weight = float(self._experiment.averaging[column])
+            self._mass += weight
+            self._average = w if self._average is None else self._average + weight / self._mass * (w - self._average)
+            curves["average_gap"][:, column] = objective.gap(self._average)
+            curves["average_distance_sq"][:, column] = np.sum((self._average - objective.w_star) ** 2, axis=1)
+        if self._personal:
+            personal = algorithm.personal(state)
+            assert personal is not None  # the algorithm overrides personal()
+            curves["personal_gap"][:, column] = self._oracle.client_gap(personal) @ p
+        if "models" in curves:
+            curves["models"][:, column] = self._oracle.leave(w)
+
+    def _require_finite(self, column: int) -> None:
+        finite = self.curves["distance_sq"][:, column] < 1e200
+        if not np.all(finite):
+            raise Diverged(
+                algorithm=self._experiment.algorithm.title,
+                round_index=column,
+                replicate=self._replicates[int(np.argmin(finite))],
+                seed=self._seed,
+                rate=self._experiment.rate_at(max(column - 1, 0)),
+            )
+
+
+def _consensus_sq(local: Floats, uniform: Floats) -> Floats:
+    mean = np.matmul(np.broadcast_to(uniform, local.shape[:2])[:, None], local)
+    away = local - mean
+    spread = np.einsum("rnd,rnd->rn", away, away)
+    return np.asarray((spread * uniform).sum(axis=1), dtype=np.float64)
+
+
+def _no_personal_models() -> object:
+    from fltheory.algorithms._algorithm import Algorithm
+
+    return Algorithm.personal

@@ -1,0 +1,170 @@
+"""What comes out of an engine: recorded curves, frozen, with their provenance."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fltheory import checks
+from fltheory.checks import Floats
+from fltheory.errors import InvalidParameter, NotApplicable
+
+OPTIONAL = (
+    "consensus_sq",
+    "average_gap",
+    "average_distance_sq",
+    "personal_gap",
+    "nonzeros",
+    "entropy",
+    "models",
+)
+
+
+class Band(NamedTuple):
+    """A mean with limits that hold for all rounds at once; for exact curves all three agree."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+    level: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Trajectories:
+    """Curves of one experiment, each of shape ``(replicates, rounds + 1)``; round 0 is the start.
+
+    The exact engine returns expectations: one row, ``exact`` set. Curves that were not asked for, or that the
+    engine cannot see, are ``None``; :meth:`curve` says why.
+
+    Parameters
+    ----------
+    distance_sq
+        Squared distance to the minimiser.
+    gap
+        ``f(w) - f_star``.
+    gradient_norm_sq
+        Squared norm of the objective's gradient.
+    uplink_bits, downlink_bits
+        Cumulated communication of all clients.
+    consensus_sq
+        Mean squared distance of the participants' local models from their mean, at the end of each round.
+    average_gap, average_distance_sq
+        The same for the averaged iterate.
+    personal_gap
+        Weighted mean of ``f_i(w_i) - f_i*`` over the clients' own models.
+    nonzeros
+        Cumulated non-zero entries sent to the server.
+    entropy
+        Entropy of the entries sent to the server in each round, in bits per entry.
+    models
+        The models themselves, shape ``(replicates, rounds + 1, dim)``.
+    exact
+        Whether the curves are expectations without sampling error.
+    half_width
+        For exact curves averaged over sampled participation: half-widths of their confidence band by name.
+    provenance
+        Versions, seed, configuration, time.
+    """
+
+    algorithm: str
+    distance_sq: Floats
+    gap: Floats
+    gradient_norm_sq: Floats
+    uplink_bits: Floats
+    downlink_bits: Floats
+    consensus_sq: Floats | None = None
+    average_gap: Floats | None = None
+    average_distance_sq: Floats | None = None
+    personal_gap: Floats | None = None
+    nonzeros: Floats | None = None
+    entropy: Floats | None = None
+    models: Floats | None = None
+    exact: bool = False
+    half_width: Mapping[str, Floats] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.curves():
+            frozen = checks.frozen(getattr(self, name))
+            if not np.all(np.isfinite(frozen)):
+                raise InvalidParameter(f"Trajectories.{name} must be finite")
+            object.__setattr__(self, name, frozen)
+
+    @property
+    def rounds(self) -> int:
+        return int(self.gap.shape[1]) - 1
+
+    @property
+    def replicates(self) -> int:
+        return int(self.gap.shape[0])
+
+    def curves(self) -> list[str]:
+        """Return the names of the recorded curves."""
+        names = [f.name for f in fields(self) if f.name not in ("algorithm", "exact", "half_width", "provenance")]
+        return [name for name in names if getattr(self, name) is not None]
+
+    def curve(self, name: str) -> Floats:
+        """Return one recorded curve, or say why it is not there."""
+        known = [f.name for f in fields(self) if f.name not in ("algorithm", "exact", "half_width", "provenance")]
+        checks.choice("Trajectories", "curve", name, known)
+        values: Floats | None = getattr(self, name)
+        if values is None:
+            raise NotApplicable(
+                f"curve {name!r} was not recorded by the {self.provenance.get('engine', 'used')} engine in this run; "
+                f"recorded are {', '.join(self.curves())}"
+            )
+        return values
+
+    def band(self, name: str, *, level: float = 0.99) -> Band:
+        """Return the mean of a curve with a band that covers all rounds at once.
+
+        Student's interval at every round, at a level that the number of rounds divides (Bonferroni), so the whole
+        expected curve lies inside with probability at least ``level`` when replicate means are near normal.
+        """
+        values = self.curve(name)
+        mean = values.mean(axis=0)
+        if self.exact:
+            half = self.half_width.get(name, np.zeros_like(mean))
+            return Band(mean, mean - half, mean + half, level)
+        half = simultaneous_half_width(values, level)
+        return Band(mean, mean - half, mean + half, level)
+
+    def save(self, path: Path) -> None:
+        """Write the curves to ``.npz`` (no pickle) and the provenance beside them as ``.json``."""
+        np.savez_compressed(path.with_suffix(".npz"), **{name: getattr(self, name) for name in self.curves()})
+        record = {"algorithm": self.algorithm, "exact": self.exact, "provenance": dict(self.provenance)}
+        record["half_width"] = {name: values.tolist() for name, values in self.half_width.items()}
+        path.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Trajectories:
+        """Read what :meth:`save` wrote."""
+        record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        with np.load(path.with_suffix(".npz"), allow_pickle=False) as stored:
+            curves = {name: stored[name] for name in stored.files}
+        half = {name: np.asarray(values) for name, values in record["half_width"].items()}
+        return cls(
+            algorithm=record["algorithm"],
+            exact=record["exact"],
+            half_width=half,
+            provenance=record["provenance"],
+            **curves,
+        )
+
+
+def simultaneous_half_width(values: Floats, level: float) -> Floats:
+    """Return Student half-widths over axis 0 that hold for all columns at once with probability ``level``."""
+    from scipy.special import stdtrit
+
+    level = checks.real("band", "level", level, low=0, high=1, open_low=True, open_high=True)
+    replicates, columns = values.shape
+    if replicates < 2:
+        raise NotApplicable("a confidence band needs at least 2 replicates; raise replicates, or use the exact engine")
+    quantile = float(stdtrit(replicates - 1, 1.0 - (1.0 - level) / (2.0 * columns)))
+    return np.asarray(quantile * values.std(axis=0, ddof=1) / math.sqrt(replicates), dtype=np.float64)
