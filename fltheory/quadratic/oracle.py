@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fltheory import seeding
+from fltheory import checks, seeding
 from fltheory.checks import Floats
 from fltheory.errors import NotApplicable
 from fltheory.oracle import Minibatch, Round
@@ -213,20 +213,7 @@ class QuadraticOracle:
         return noisy(data, full, minibatch.index, self._unit_vectors)
 
     def curvature(self, w: Floats, kind: str) -> Floats:
-        data, scale = self._round, self._round.scale
-        if kind == "exact":
-            shape = (*scale.shape, *(1,) * (data.hessian.ndim - 1))
-            return np.asarray(scale.reshape(shape) * data.hessian, dtype=np.float64)
-        if self._inside and self._outer.basis is not None:
-            raise NotApplicable(
-                f"curvature {kind!r} is diagonal in the coordinates of the model, but this oracle works in the "
-                "eigenbasis; the algorithm must not call itself rotation equivariant"
-            )
-        if kind in ("diagonal", "fisher"):
-            diagonal = np.diagonal(data.hessian, axis1=-2, axis2=-1) if data.hessian.ndim == 3 else data.hessian
-            return np.asarray(scale[:, :, None] * diagonal, dtype=np.float64)
-        spread = (1.0 + data.hessian_noise**2) * self.gradient(w) ** 2
-        return np.asarray(spread + (data.sigma**2)[None, :, None], dtype=np.float64)
+        return curvature_of(self._round, kind, self._inside and self._outer.basis is not None, lambda: self.gradient(w))
 
     def apply(self, curvature: Floats, vectors: Floats) -> Floats:
         if curvature.ndim == 3:
@@ -244,6 +231,23 @@ class QuadraticOracle:
 def times(hessian: Floats, w: Floats) -> Floats:
     """Return ``H_i w_i`` for models ``(replicates | 1, clients | 1, dim)``."""
     return hessian * w if hessian.ndim == 2 else np.matmul(hessian, w[..., None])[..., 0]
+
+
+def curvature_of(data: RoundData, kind: str, rotated: bool, gradient: Callable[[], Floats]) -> Floats:
+    """Return a curvature of the round's objectives; ``rotated`` says that coordinates are not the model's."""
+    scale = data.scale
+    if kind == "exact":
+        return np.asarray(scale.reshape(*scale.shape, *(1,) * (data.hessian.ndim - 1)) * data.hessian)
+    if rotated:
+        raise NotApplicable(
+            f"curvature {kind!r} is diagonal in the coordinates of the model, but this oracle works in the "
+            "eigenbasis; the algorithm must not call itself rotation equivariant"
+        )
+    if kind in ("diagonal", "fisher"):
+        diagonal = np.diagonal(data.hessian, axis1=-2, axis2=-1) if data.hessian.ndim == 3 else data.hessian
+        return np.asarray(scale[:, :, None] * diagonal)
+    checks.choice("Oracle", "curvature", kind, ("exact", "diagonal", "fisher", "empirical-fisher"))
+    return np.asarray((1.0 + data.hessian_noise**2) * gradient() ** 2 + (data.sigma**2)[None, :, None])
 
 
 def noisy(data: RoundData, gradient: Floats, vector: int, unit_vectors: UnitVectors) -> Floats:

@@ -1,0 +1,250 @@
+r"""One round of an algorithm as an affine map, read off the algorithm's own code.
+
+The state is a list of *rows*, each a vector of length ``dim``: one per array of shape ``(replicates, dim)``, one
+per client for an array of shape ``(replicates, clients, dim)``. A single run of the round on a batch of probes
+(the zero state, each unit state, each unit of drift and noise) returns
+
+.. math:: z' = M z + b + B\,\epsilon, \qquad \epsilon \text{ of mean } 0 \text{ and covariance } I.
+
+Two further probes at random points check that the round really is affine. On problems with a common
+eigenbasis coordinates do not interact: the map is a batch of small ones, one per coordinate, and one probe
+serves all coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fltheory.algorithms._algorithm import Algorithm
+from fltheory.checks import Floats
+from fltheory.communication import message_bits
+from fltheory.errors import NotAffine
+from fltheory.oracle import Round
+from fltheory.quadratic.closed_form import ClosedFormOracle, Source
+
+_TOLERANCE = 1e-7
+_CHECKS = 2
+
+
+class RoundMap(NamedTuple):
+    """The map of one round; ``groups`` is ``dim`` if coordinates do not interact, else 1."""
+
+    matrix: Floats
+    """``M``, shape ``(groups, size, size)``."""
+    shift: Floats
+    """``b``, shape ``(groups, size)``."""
+    noise: Floats
+    """``B``, shape ``(groups, size, sources)``."""
+    spread_matrix: Floats
+    """The same three for the weighted deviations of local models from their mean."""
+    spread_shift: Floats
+    spread_noise: Floats
+    memory: dict[str, Floats]
+    """Values of the memory fields after the round."""
+    uplink_bits: float
+    downlink_bits: float
+
+
+class Batch(NamedTuple):
+    """The probes of one run, in this order: zero, unit states, unit drifts, unit sources, random mixtures."""
+
+    points: Floats
+    """States, shape ``(probes, rows, dim)``."""
+    unit_states: int
+    drift: Floats | None
+    units: dict[Source, Floats]
+    mixture: Floats
+    """What the random probes are made of: coefficients of states, drifts and sources, ``(checks, entries, dim)``."""
+
+
+class Layout:
+    """How the arrays of a state become rows, and which of them follow a fixed schedule.
+
+    Parameters
+    ----------
+    algorithm
+        Names the memory fields.
+    state
+        An example with one replicate.
+    """
+
+    def __init__(self, algorithm: Algorithm, state: Any, dim: int) -> None:
+        self.kind = type(state)
+        self.dim = dim
+        self.shapes = {name: np.shape(value)[1:] for name, value in state._asdict().items()}
+        self.memory = [
+            name for name, shape in self.shapes.items() if name in algorithm.memory or not shape or shape[-1] != dim
+        ]
+        self.moving = [name for name in self.shapes if name not in self.memory]
+        self.rows = {name: int(np.prod(self.shapes[name][:-1], dtype=int)) for name in self.moving}
+        self.total = sum(self.rows.values())
+
+    def pack(self, state: Any) -> Floats:
+        """Return the rows, shape ``(probes, rows, dim)``."""
+        parts = [getattr(state, name) for name in self.moving]
+        return np.concatenate([part.reshape(len(part), -1, self.dim) for part in parts], axis=1)
+
+    def unpack(self, rows: Floats, memory: dict[str, Floats]) -> Any:
+        """Return a state with the given rows and memory."""
+        values, first = dict(memory), 0
+        for name in self.moving:
+            last = first + self.rows[name]
+            values[name] = np.ascontiguousarray(rows[:, first:last]).reshape(len(rows), *self.shapes[name])
+            first = last
+        return self.kind(**values)
+
+    def row_names(self) -> list[str]:
+        """Return the field that each row belongs to."""
+        return [name for name in self.moving for _ in range(self.rows[name])]
+
+
+class Prober:
+    """Reads round maps off an algorithm."""
+
+    def __init__(self, algorithm: Algorithm, oracle: ClosedFormOracle) -> None:
+        self.algorithm = algorithm
+        self.oracle = oracle
+        self._factor = oracle.drift_factor()
+        oracle.arm(1, None, {})
+        self.layout = Layout(algorithm, algorithm.init(np.zeros((1, oracle.dim)), oracle), oracle.dim)
+        self._sources: tuple[Source, ...] = ()
+        self._batches: dict[tuple[bool, tuple[Source, ...]], Batch] = {}
+        self._rng = np.random.Generator(np.random.PCG64(20))
+
+    def model_weights(self) -> Floats:
+        """Return how the judged model combines the rows, shape ``(rows,)``."""
+        eye = np.repeat(np.eye(self.layout.total)[:, :, None], self.oracle.dim, axis=2)
+        memory = {name: np.zeros((1, *self.layout.shapes[name])) for name in self.layout.memory}
+        return np.asarray(self.algorithm.model(self.layout.unpack(eye, memory))[:, 0])
+
+    def first(self, start: Floats, work: Round) -> RoundMap:
+        """Return the map of round 0, initialisation included: the state before it is not random."""
+
+        def begin(states: Floats) -> Any:
+            self.oracle.begin_round(0)
+            return self.algorithm.init(np.repeat(start[None], len(states), axis=0), self.oracle)
+
+        return self._probe(begin, work, states=False)
+
+    def later(self, memory: dict[str, Floats], work: Round) -> RoundMap:
+        """Return the map of a later round, given the memory before it."""
+        return self._probe(lambda states: self.layout.unpack(states, memory), work, states=True)
+
+    def _probe(self, begin: Callable[[Floats], Any], work: Round, *, states: bool) -> RoundMap:
+        batch = self._batch(states, self._sources)
+        self.oracle.arm(len(batch.points), batch.drift, batch.units)
+        outcome = self.algorithm.round(begin(batch.points), self.oracle, work)
+        if tuple(self.oracle.sources) != self._sources:
+            self._sources = tuple(self.oracle.sources)
+            return self._probe(begin, work, states=states)
+        uniform = np.broadcast_to(work.uniform, outcome.local.shape[:2])[:, :, None]
+        away = outcome.local - np.matmul(uniform.swapaxes(1, 2), outcome.local)
+        response = np.concatenate([self.layout.pack(outcome.state), np.sqrt(uniform) * away], axis=1)
+        matrix, shift, noise = self._read(response, batch.unit_states)
+        self._verify(response, matrix, shift, noise, batch)
+        size = self.layout.total * (1 if self.oracle.separable else self.oracle.dim)
+        if not states:
+            matrix = np.zeros((*matrix.shape[:2], size))
+        return RoundMap(
+            matrix=matrix[:, :size],
+            shift=shift[:, :size],
+            noise=noise[:, :size],
+            spread_matrix=matrix[:, size:],
+            spread_shift=shift[:, size:],
+            spread_noise=noise[:, size:],
+            memory=self._memory(outcome.state),
+            uplink_bits=_bits(outcome.uplink, work),
+            downlink_bits=_bits(outcome.downlink, work),
+        )
+
+    def _batch(self, states: bool, sources: tuple[Source, ...]) -> Batch:
+        """Lay out the probes: zero, unit states, drifts, sources, random points."""
+        if (states, sources) in self._batches:
+            return self._batches[states, sources]
+        rows, clients, dim = self.layout.total, self.oracle.num_clients, self.oracle.dim
+        copies = 1 if self.oracle.separable else dim
+        unit_states = rows * copies if states else 0
+        ranks = self._factor.shape[1]
+        probes = 1 + unit_states + (ranks + clients * len(sources)) * copies + _CHECKS
+        points = np.zeros((probes, rows, dim))
+        if states:
+            self._place(points, 1, np.eye(rows))
+            points[-_CHECKS:] = self._random(rows) * np.array([1.0, 30.0])[:, None, None]
+        made_of = [points[-_CHECKS:]] if states else []
+        first = 1 + unit_states
+        drift = np.zeros((probes, clients, dim)) if ranks else None
+        if drift is not None:
+            first = self._place(drift, first, self._factor.T)
+            made_of.append(self._random(ranks))
+            drift[-_CHECKS:] = np.einsum("nk,ckd->cnd", self._factor, made_of[-1])
+        units = {}
+        for source in sources:
+            units[source] = np.zeros((probes, clients, dim))
+            first = self._place(units[source], first, np.eye(clients))
+            made_of.append(self._random(clients))
+            units[source][-_CHECKS:] = made_of[-1]
+        mixture = np.concatenate([*made_of, np.zeros((_CHECKS, 0, dim))], axis=1)
+        batch = Batch(points, unit_states, drift, units, mixture)
+        return self._batches.setdefault((states, sources), batch)
+
+    def _random(self, count: int) -> Floats:
+        return self._rng.standard_normal((_CHECKS, count, self.oracle.dim))
+
+    def _place(self, array: Floats, first: int, directions: Floats) -> int:
+        """Write unit probes for every direction over clients (and coordinate); return the next free probe."""
+        dim = self.oracle.dim
+        if self.oracle.separable:
+            last = first + len(directions)
+            array[first:last] = directions[:, :, None]
+            return last
+        last = first + len(directions) * dim
+        array[first:last] = np.einsum("kn,ij->kinj", directions, np.eye(dim)).reshape(-1, *array.shape[1:])
+        return last
+
+    def _read(self, response: Floats, unit_states: int) -> tuple[Floats, Floats, Floats]:
+        """Split responses into matrix, shift and noise with the group axis first."""
+        base = response[0]
+        change = response[1:-_CHECKS] - base
+        if self.oracle.separable:
+            shift = base.T
+            columns = change.transpose(2, 1, 0)
+        else:
+            shift = base.reshape(1, -1)
+            columns = change.reshape(len(change), -1).T[None]
+        return columns[:, :, :unit_states], shift, columns[:, :, unit_states:]
+
+    def _verify(self, response: Floats, matrix: Floats, shift: Floats, noise: Floats, batch: Batch) -> None:
+        seen = response[-_CHECKS:]
+        columns = np.concatenate([matrix, noise], axis=2)
+        if self.oracle.separable:
+            predicted = np.matmul(columns, batch.mixture.transpose(2, 1, 0)).transpose(2, 1, 0) + shift.T
+        else:
+            predicted = (batch.mixture.reshape(_CHECKS, -1) @ columns[0].T + shift).reshape(seen.shape)
+        size = 1.0 + np.abs(seen).max(axis=(1, 2), keepdims=True) + np.abs(shift).max(initial=0.0)
+        error = np.abs(seen - predicted) / size
+        if not np.all(error <= _TOLERANCE):
+            worst = np.nanargmax(np.where(np.isfinite(error), error, np.inf).max(axis=(0, 2)))
+            names = self.layout.row_names() + ["local models"] * self.oracle.num_clients
+            self._refuse(names[int(worst)])
+
+    def _memory(self, state: Any) -> dict[str, Floats]:
+        values = {}
+        for name in self.layout.memory:
+            value = getattr(state, name)
+            if len(value) > 1 and not np.allclose(value, value[:1], rtol=1e-9, atol=1e-12):
+                self._refuse(name)
+            values[name] = value[:1]
+        return values
+
+    def _refuse(self, field: str) -> None:
+        reason = self.algorithm.not_affine or f"state field {field!r} does not respond affinely"
+        raise NotAffine(
+            f"{self.algorithm.title} has no exact moments: {reason} (seen in {field!r}); use the monte_carlo engine"
+        )
+
+
+def _bits(messages: tuple[Any, ...], work: Round) -> float:
+    return float(sum((message_bits(message)[:1] * work.active).sum() for message in messages))

@@ -1,0 +1,365 @@
+r"""Expectations without sampling: mean and covariance of the state, round by round.
+
+With the affine map of a round (:mod:`fltheory.engines.affine`),
+
+.. math:: m' = M m + b, \qquad C' = M C M^\top + B B^\top ,
+
+and every recorded curve is a quadratic functional of :math:`(m, C)`. If participation is random, the map is
+random too: where all outcomes of a round can be listed, both moments are averaged over them exactly; otherwise
+participation is sampled, moments are exact given the sample, and curves are averaged over samples with the
+half-width of a simultaneous confidence band.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fltheory.checks import Floats
+from fltheory.engines.affine import Prober, RoundMap
+from fltheory.errors import Diverged, NotAffine, NotApplicable
+from fltheory.experiment import Experiment
+from fltheory.oracle import Round
+from fltheory.provenance import provenance
+from fltheory.quadratic.closed_form import ClosedFormOracle
+from fltheory.quadratic.problem import Quadratic
+from fltheory.recording import Record
+from fltheory.trajectories import Trajectories, simultaneous_half_width
+
+OUTCOMES = 256
+"""Outcomes of one round that are still enumerated."""
+
+LEVEL = 0.99
+"""Coverage of the band around curves for which participation was sampled."""
+
+
+def exact_trajectories(experiment: Experiment, *, seed: int, replicates: int, record: Record) -> Trajectories:
+    """Return expected curves; see :func:`fltheory.engines.simulate.simulate`."""
+    problem = experiment.problem
+    if not isinstance(problem, Quadratic):
+        raise NotApplicable(
+            f"the exact engine needs a quadratic problem, got {type(problem).__name__}; use the monte_carlo engine"
+        )
+    if record.nonzeros or record.entropy_bin is not None or record.models:
+        raise NotApplicable(
+            "the exact engine has no samples to count non-zeros or entropy of, or to keep models of; "
+            "drop these from the record, or use the monte_carlo engine"
+        )
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            paths, enumerated = _paths(experiment, problem, seed, replicates)
+    except NotAffine as error:
+        raise NotAffine(_named(experiment, error)) from None
+    stacked = {name: np.stack([path[name] for path in paths]) for name in paths[0]}
+    _require_finite(experiment, stacked["distance_sq"], seed)
+    half = {}
+    if not enumerated:
+        half = {name: simultaneous_half_width(values, LEVEL) for name, values in stacked.items()}
+    if not record.consensus:
+        stacked.pop("consensus_sq")
+    return Trajectories(
+        algorithm=experiment.algorithm.title,
+        exact=True,
+        half_width=half,
+        provenance=provenance(
+            experiment,
+            engine="exact",
+            seed=seed,
+            replicates=0 if enumerated else replicates,
+            record=record,
+            participation="enumerated" if enumerated else "sampled",
+        ),
+        **{name: values.mean(axis=0, keepdims=True) for name, values in stacked.items()},
+    )
+
+
+def _paths(
+    experiment: Experiment, problem: Quadratic, seed: int, replicates: int
+) -> tuple[list[dict[str, Floats]], bool]:
+    """Return curves, and whether participation was enumerated (one path) or sampled (one per replicate)."""
+    oracle = ClosedFormOracle(problem, inside=experiment.algorithm.rotation_equivariant)
+    propagation = Propagation(experiment, Prober(experiment.algorithm, oracle))
+    try:
+        return [propagation.run(propagation.enumerated())], True
+    except NotEnumerable:
+        return [propagation.run(propagation.sampled(seed, r)) for r in range(replicates)], False
+
+
+class NotEnumerable(Exception):
+    """The law of participation cannot be listed; it has to be sampled."""
+
+
+class Weighted(NamedTuple):
+    """One possible round and its probability."""
+
+    probability: float
+    work: Round
+
+
+@dataclass
+class _Moments:
+    mean: Floats
+    covariance: Floats
+    memory: dict[str, Floats]
+
+
+class Propagation:
+    """Moments of one experiment."""
+
+    def __init__(self, experiment: Experiment, prober: Prober) -> None:
+        self._experiment = experiment
+        self._prober = prober
+        self._maps: dict[bytes, _Prepared] = {}
+        self._separable = prober.oracle.separable
+        self._weights = prober.model_weights()
+
+    def enumerated(self) -> list[list[Weighted]]:
+        """Return all outcomes of every round; raises if they are too many."""
+        experiment, problem = self._experiment, self._experiment.problem
+        laws: list[list[Weighted]] = []
+        for index in range(experiment.rounds):
+            rate = experiment.rate_at(index)
+            try:
+                listed = experiment.participation.round_outcomes(
+                    index, rate, problem.weights, problem.sample_counts, limit=OUTCOMES
+                )
+            except NotApplicable:
+                raise NotEnumerable from None
+            laws.append([Weighted(probability, work) for probability, work in listed])
+        return laws
+
+    def sampled(self, seed: int, replicate: int) -> list[list[Weighted]]:
+        """Return one sampled outcome per round."""
+        experiment, problem = self._experiment, self._experiment.problem
+        return [
+            [
+                Weighted(
+                    1.0,
+                    experiment.participation.round(
+                        index,
+                        experiment.rate_at(index),
+                        problem.weights,
+                        problem.sample_counts,
+                        seed=seed,
+                        replicates=range(replicate, replicate + 1),
+                    ),
+                )
+            ]
+            for index in range(experiment.rounds)
+        ]
+
+    def run(self, laws: list[list[Weighted]]) -> dict[str, Floats]:
+        """Propagate the moments through the given rounds and return the curves."""
+        experiment, oracle = self._experiment, self._prober.oracle
+        assert experiment.start is not None  # Experiment fills it in
+        start = oracle.enter(experiment.start)
+        rounds, dim = experiment.rounds, oracle.dim
+        means = np.zeros((2, rounds + 1, dim))
+        spreads = np.zeros((2, rounds + 1, dim) if self._separable else (2, rounds + 1, dim, dim))
+        means[:, 0] = start
+        scalars = np.zeros((3, rounds + 1))
+        moments: _Moments | None = None
+        mass = 0.0 if experiment.averaging is None else float(experiment.averaging[0])
+        for index, law in enumerate(laws):
+            share = 0.0
+            if experiment.averaging is not None:
+                weight = float(experiment.averaging[index + 1])
+                mass += weight
+                share = weight / mass
+            moments, scalars[:, index + 1] = self._advance(index, law, moments, start, share)
+            self._look(moments, means, spreads, index + 1)
+        scalars[1:] = np.cumsum(scalars[1:], axis=1)
+        weights = [laws[0][0].work.p] + [law[0].work.p for law in laws]
+        curves = self._judge(means, spreads, weights)
+        curves |= {"consensus_sq": scalars[0], "uplink_bits": scalars[1], "downlink_bits": scalars[2]}
+        return curves
+
+    def _advance(
+        self, index: int, law: list[Weighted], moments: _Moments | None, start: Floats, share: float
+    ) -> tuple[_Moments, Floats]:
+        means, covariances, probabilities = [], [], []
+        scalars = np.zeros(3)
+        memory: dict[str, Floats] = {}
+        for probability, work in law:
+            step = self._prepared(index, work, moments, start, share)
+            mean = step.shift if moments is None else step.shift + np.matmul(step.matrix, moments.mean[..., None])[..., 0]
+            means.append(mean)
+            covariances.append(step.moved(moments))
+            probabilities.append(probability)
+            scalars += probability * np.array([step.consensus(moments), step.uplink_bits, step.downlink_bits])
+            if memory and any(not np.array_equal(memory[name], step.memory[name]) for name in memory):
+                raise NotEnumerable  # later rounds would depend on who took part in this one
+            memory = step.memory
+        if len(law) == 1:
+            return _Moments(means[0], covariances[0], memory), scalars
+        chance = np.array(probabilities)
+        mean = np.einsum("o,ogn->gn", chance, np.stack(means))
+        away = np.stack(means) - mean
+        covariance = np.einsum("o,ognm->gnm", chance, np.stack(covariances))
+        covariance += np.einsum("o,ogn,ogm->gnm", chance, away, away)
+        return _Moments(mean, covariance, memory), scalars
+
+    def _prepared(
+        self, index: int, work: Round, moments: _Moments | None, start: Floats, share: float
+    ) -> _Prepared:
+        if moments is None:
+            return _Prepared.of(self._prober.first(start, work), self._average_of(start, share))
+        key = b"|".join(
+            (
+                np.float64([work.rate, share, -1.0 if self._experiment.algorithm.autonomous else index]).tobytes(),
+                work.steps.tobytes(),
+                work.weights.tobytes(),
+                work.p.tobytes(),
+                work.boost.tobytes(),
+                *(value.tobytes() for value in moments.memory.values()),
+            )
+        )
+        if key not in self._maps:
+            if len(self._maps) >= 4 * OUTCOMES:
+                self._maps.clear()
+            self._maps[key] = _Prepared.of(self._prober.later(moments.memory, work), self._average_of(None, share))
+        return self._maps[key]
+
+    def _average_of(self, start: Floats | None, share: float) -> _Average | None:
+        if self._experiment.averaging is None:
+            return None
+        size = self._prober.oracle.dim
+        combine = self._weights[None] if self._separable else np.kron(self._weights, np.eye(size))
+        return _Average(combine, share, start)
+
+    def _look(self, moments: _Moments, means: Floats, spreads: Floats, column: int) -> None:
+        """Store mean and (co)variance of the model, and of the averaged iterate, after a round."""
+        rows, dim = self._prober.layout.total, self._prober.oracle.dim
+        if self._separable:
+            c = self._weights
+            means[0, column] = moments.mean[:, :rows] @ c
+            spreads[0, column] = np.einsum("a,gab,b->g", c, moments.covariance[:, :rows, :rows], c)
+            if self._experiment.averaging is not None:
+                means[1, column] = moments.mean[:, rows]
+                spreads[1, column] = moments.covariance[:, rows, rows]
+            return
+        size = rows * dim
+        combine = np.kron(self._weights, np.eye(dim))
+        means[0, column] = combine @ moments.mean[0, :size]
+        spreads[0, column] = combine @ moments.covariance[0, :size, :size] @ combine.T
+        if self._experiment.averaging is not None:
+            means[1, column] = moments.mean[0, size:]
+            spreads[1, column] = moments.covariance[0, size:, size:]
+
+    def _judge(self, means: Floats, spreads: Floats, weights: list[Floats]) -> dict[str, Floats]:
+        """Return the expected distance, gap and squared gradient norm from means and (co)variances."""
+        names = [("distance_sq", "gap", "gradient_norm_sq")]
+        if self._experiment.averaging is not None:
+            names.append(("average_distance_sq", "average_gap", ""))
+        curves: dict[str, Floats] = {name: np.zeros(len(weights)) for group in names for name in group if name}
+        keys = [p.tobytes() for p in weights]
+        for key in dict.fromkeys(keys):
+            columns = np.array([k == key for k in keys])
+            objective = self._prober.oracle.objective(weights[keys.index(key)])
+            h = objective.hessian
+            for which, (distance, gap, norm) in enumerate(names):
+                away, spread = means[which, columns] - objective.w_star, spreads[which, columns]
+                forms = [(distance, np.ones(len(h)) if h.ndim == 1 else np.eye(len(h)), 1.0), (gap, h, 0.5)]
+                if norm:
+                    forms.append((norm, h * h if h.ndim == 1 else h @ h, 1.0))
+                for name, form, factor in forms:
+                    if h.ndim == 1:
+                        values = (away**2 + spread) @ form
+                    else:
+                        values = np.einsum("ti,ij,tj->t", away, form, away) + np.einsum("ij,tij->t", form, spread)
+                    curves[name][columns] = factor * values
+        return curves
+
+
+class _Average(NamedTuple):
+    """How the averaged iterate takes in a new model: by ``share``."""
+
+    combine: Floats
+    share: float
+    start: Floats | None
+
+
+class _Prepared(NamedTuple):
+    """A round map with what every step needs computed once, averaged iterate included."""
+
+    matrix: Floats
+    shift: Floats
+    noise_covariance: Floats
+    spread_matrix: Floats
+    spread_shift: Floats
+    spread_form: Floats
+    spread_noise: float
+    memory: dict[str, Floats]
+    uplink_bits: float
+    downlink_bits: float
+
+    @classmethod
+    def of(cls, step: RoundMap, average: _Average | None) -> _Prepared:
+        matrix, shift, noise, spread = step.matrix, step.shift, step.noise, step.spread_matrix
+        if average is not None:
+            matrix, shift, noise, spread = _with_average(step, average)
+        return cls(
+            matrix=matrix,
+            shift=shift,
+            noise_covariance=np.matmul(noise, noise.swapaxes(1, 2)),
+            spread_matrix=spread,
+            spread_shift=step.spread_shift,
+            spread_form=np.matmul(spread.swapaxes(1, 2), spread),
+            spread_noise=float(np.sum(step.spread_noise**2)),
+            memory=step.memory,
+            uplink_bits=step.uplink_bits,
+            downlink_bits=step.downlink_bits,
+        )
+
+    def moved(self, moments: _Moments | None) -> Floats:
+        """Return the covariance after the round."""
+        if moments is None:
+            return self.noise_covariance
+        carried = np.matmul(np.matmul(self.matrix, moments.covariance), self.matrix.swapaxes(1, 2))
+        return np.asarray(carried + self.noise_covariance)
+
+    def consensus(self, moments: _Moments | None) -> float:
+        """Return the expected spread of the local models."""
+        if moments is None:
+            return float(np.sum(self.spread_shift**2)) + self.spread_noise
+        mean = self.spread_shift + np.matmul(self.spread_matrix, moments.mean[..., None])[..., 0]
+        return float(np.sum(mean**2) + np.sum(self.spread_form * moments.covariance)) + self.spread_noise
+
+
+def _with_average(step: RoundMap, average: _Average) -> tuple[Floats, Floats, Floats, Floats]:
+    """Append the averaged iterate to the state: ``a' = a + share (model(z') - a)``."""
+    groups, size, _ = step.matrix.shape
+    pick, share = average.combine, average.share
+    extra = len(pick)
+    matrix = np.zeros((groups, size + extra, size + extra))
+    matrix[:, :size, :size] = step.matrix
+    matrix[:, size:, :size] = share * np.matmul(pick, step.matrix)
+    matrix[:, size:, size:] = (1.0 - share) * np.eye(extra)
+    extra_shift = share * step.shift @ pick.T
+    if average.start is not None:
+        extra_shift = extra_shift + (1.0 - share) * average.start.reshape(groups, extra)
+    shift = np.concatenate([step.shift, extra_shift], axis=1)
+    noise = np.concatenate([step.noise, share * np.matmul(pick, step.noise)], axis=1)
+    spread = np.concatenate([step.spread_matrix, np.zeros((*step.spread_matrix.shape[:2], extra))], axis=2)
+    return matrix, shift, noise, spread
+
+
+def _named(experiment: Experiment, error: NotAffine) -> str:
+    title = experiment.algorithm.title
+    text = str(error)
+    return text if text.startswith(title) else f"{title} has no exact moments: {text}"
+
+
+def _require_finite(experiment: Experiment, distance_sq: Floats, seed: int) -> None:
+    finite = np.all(distance_sq < 1e200, axis=0)
+    if not np.all(finite):
+        column = int(np.argmin(finite))
+        raise Diverged(
+            algorithm=experiment.algorithm.title,
+            round_index=column,
+            replicate=None,
+            seed=seed,
+            rate=experiment.rate_at(max(column - 1, 0)),
+        )

@@ -1,0 +1,266 @@
+r"""Local steps in closed form, for probing one round of an algorithm.
+
+``s`` steps of (G) without the sign term are affine: with :math:`M_i = I - \eta (H_i + Q_i)`,
+
+.. math:: w_{i,s} = M_i^s w_{i,0} - \eta \sum_{k<s} M_i^k\,(o_i + c_i - Q_i a_i)
+          - \eta \sum_{k<s} M_i^{s-1-k} \nu_{i,k},
+
+where :math:`o_i` collects linear term and drifts. The last sum has mean zero and covariance
+:math:`\eta^2\sigma_i^2 \sum_{k<s} M_i^{2k} / d`, whatever the law of the noise, so all steps of a client are one
+*source* of unit variance with a known gain.
+
+Every replicate of this oracle is a *probe*: it sees its own drift and its own values of the sources, so one run
+of an algorithm's round returns the response to all of them. With a common eigenbasis one probe serves all
+coordinates at once; otherwise every coordinate has its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fltheory.checks import Floats, Ints
+from fltheory.errors import NotAffine
+from fltheory.oracle import Minibatch, Round
+from fltheory.quadratic.objective import QuadraticObjective
+from fltheory.quadratic.oracle import RoundData, curvature_of, times
+from fltheory.quadratic.problem import Quadratic
+from fltheory.seeding import Words
+
+Source = tuple[str, int]
+"""A source of noise that every client has once: ``("steps", 0)``, the local steps, or ``("minibatch", index)``."""
+
+_NO_KEYS: Words = np.zeros((1, 1), dtype=np.uint64)
+
+
+class ClosedFormOracle:
+    """The oracle of the exact engine; ``inside`` works in the common eigenbasis."""
+
+    def __init__(self, problem: Quadratic, *, inside: bool) -> None:
+        if problem.hessian_noise > 0:
+            raise NotAffine(
+                f"the random Hessian (hessian_noise={problem.hessian_noise:g}) multiplies noise and state; "
+                "use the monte_carlo engine"
+            )
+        if problem.round_growth > 0:
+            raise NotAffine(
+                f"the round drift that grows with the gradient (round_growth={problem.round_growth:g}) multiplies "
+                "drift and state; use the monte_carlo engine"
+            )
+        self._outer = problem
+        self._inside = inside or problem.basis is None
+        self._problem = problem if self._inside else problem.unrotated()
+        scale = 1.0 + np.asarray(problem.client_growth)[None]
+        self._fixed_offset = scale[:, :, None] * self._problem.linear + np.asarray(self._problem.client_drift)
+        self._data = RoundData(
+            replicates=1,
+            hessian=self._problem.hessian,
+            scale=scale,
+            offset=self._fixed_offset,
+            sigma=np.sqrt(problem.noise_sq / problem.dim),
+            hessian_noise=0.0,
+            noise_law=problem.noise_law,
+            keys=_NO_KEYS,
+            sign_keys=_NO_KEYS,
+            rotation=None,
+        )
+        self._units: dict[Source, Floats] = {}
+        self._decomposed: tuple[bytes, Floats, Floats] | None = None
+        self._spent = 0
+        self.sources: list[Source] = []
+
+    @property
+    def num_clients(self) -> int:
+        return self._problem.num_clients
+
+    @property
+    def dim(self) -> int:
+        return self._problem.dim
+
+    @property
+    def separable(self) -> bool:
+        """Whether coordinates do not interact, so that one probe serves them all."""
+        return not self._problem.is_dense
+
+    def drift_factor(self) -> Floats:
+        """Return ``F`` with ``F F'`` the covariance of one coordinate of the clients' drifts, ``(clients, rank)``."""
+        clients = self.num_clients
+        covariance = self._problem.round_drift_sq / self.dim * np.eye(clients)
+        fresh = self._problem.fresh_drift_sq / self.dim
+        if self._problem.fresh_drift_centred:
+            covariance += fresh * clients / (clients - 1) * (np.eye(clients) - 1.0 / clients)
+        else:
+            covariance += fresh * np.eye(clients)
+        values, vectors = np.linalg.eigh(covariance)
+        keep = values > 1e-14 * max(float(values.max()), 1e-300)
+        return np.asarray(vectors[:, keep] * np.sqrt(values[keep]))
+
+    def arm(self, probes: int, drift: Floats | None, units: dict[Source, Floats]) -> None:
+        """Set the number of probes, their drifts and the values that the sources take, ``(probes, clients, dim)``."""
+        offset = self._fixed_offset if drift is None else self._fixed_offset + drift
+        self._data = self._data._replace(replicates=probes, offset=offset)
+        self._units = units
+        self._spent = 0
+        self.sources = []
+
+    def begin_round(self, index: int) -> None:
+        """Do nothing: what is fresh in a round is set by :meth:`arm`."""
+
+    def objective(self, p: Floats) -> QuadraticObjective:
+        return self._problem.objective_inside(p)
+
+    def enter(self, w: Floats) -> Floats:
+        return self._outer.inward(w) if self._inside else w
+
+    def leave(self, w: Floats) -> Floats:
+        return self._outer.outward(w) if self._inside else w
+
+    def local_steps(
+        self,
+        start: Floats,
+        work: Round,
+        *,
+        rate: float | None = None,
+        steps: int | None = None,
+        correction: Floats | None = None,
+        pull: Floats | float = 0.0,
+        anchor: Floats | None = None,
+        l1: float = 0.0,
+        l1_anchor: Floats | None = None,
+        minibatch: Minibatch | None = None,
+        recentre: bool = False,
+    ) -> Floats:
+        if l1 != 0.0:
+            raise NotAffine(f"the sign term of the local steps (lambda_1 = {l1:g}) is not affine")
+        eta = work.rate if rate is None else rate
+        counts = work.steps if steps is None else np.where(work.active, steps, 0)
+        source = ("steps", 0) if minibatch is None else ("minibatch", minibatch.index)
+        if minibatch is None and not recentre:
+            self._spend(int(counts.max()))
+        q = np.full((1, 1, self.dim), float(pull)) if isinstance(pull, int | float) else _one_row(pull)
+        own = self.curvature(start, "exact")
+        force = -times_curvature(own, start) if recentre else self._data.offset
+        if correction is not None:
+            force = force + correction
+        if anchor is not None:
+            force = force - times_curvature(q, anchor)
+        unit = None if recentre else self._unit(source)
+        sigma = self._data.sigma[None, :, None]
+        if self.separable:
+            decay, gain, fresh = _gains(1.0 - eta * (own + q), counts)
+            w = decay * start - eta * gain * force
+            return w if unit is None else w - eta * (fresh if minibatch is None else gain) * sigma * unit
+        values, vectors = self._eigen(_as_matrices(own) + _as_matrices(q))
+        decay, gain, fresh = _gains(1.0 - eta * values, counts)
+        w = _forward(vectors, decay * _backward(vectors, start) - eta * gain * _backward(vectors, force))
+        if unit is None:
+            return w
+        # All fresh steps together are isotropic up to their gains, so the source may live in the eigenbasis.
+        noise = fresh * unit if minibatch is None else gain * _backward(vectors, unit)
+        return w - eta * sigma * _forward(vectors, noise)
+
+    def minibatch(self, index: int) -> Minibatch:
+        return Minibatch(index)
+
+    def gradient(self, w: Floats, minibatch: Minibatch | None = None) -> Floats:
+        full = self._data.scale[:, :, None] * times(self._data.hessian, w) + self._data.offset
+        unit = None if minibatch is None else self._unit(("minibatch", minibatch.index))
+        return full if unit is None else full + self._data.sigma[None, :, None] * unit
+
+    def curvature(self, w: Floats, kind: str) -> Floats:
+        return curvature_of(self._data, kind, self._inside and self._outer.basis is not None, lambda: self.gradient(w))
+
+    def apply(self, curvature: Floats, vectors: Floats) -> Floats:
+        return times_curvature(curvature, vectors)
+
+    def prox(self, anchor: Floats, *, pull: float, l1: float = 0.0, linear: Floats | None = None) -> Floats:
+        if l1 != 0.0:
+            raise NotAffine(f"the l1 term of the sub-problem (lambda_1 = {l1:g}) is not affine")
+        slope = self.gradient(anchor) + (0.0 if linear is None else linear)
+        own = self.curvature(anchor, "exact")
+        if self.separable:
+            return np.asarray(anchor - slope / (own + pull))
+        matrix = own + pull * np.eye(self.dim)
+        return np.asarray(anchor - np.linalg.solve(matrix, slope[..., None])[..., 0])
+
+    def client_gap(self, w: Floats) -> Floats:
+        """Refuse: a personal loss is a second moment that the exact engine does not propagate."""
+        raise NotAffine("the loss of personal models is not computed by the exact engine; use monte_carlo")
+
+    def _spend(self, count: int) -> None:
+        """Note that local steps use minibatches ``0 .. count - 1``: as one source, so nothing else may use them."""
+        if self._spent and count and np.any(self._data.sigma):
+            raise NotAffine("local steps are run twice on the same minibatches of a round")
+        self._spent = max(self._spent, count)
+
+    def _unit(self, source: Source) -> Floats | None:
+        if not np.any(self._data.sigma):
+            return None
+        if source[0] == "minibatch" and source[1] < self._spent:
+            raise NotAffine("a minibatch of the local steps is used a second time in the same round")
+        if source not in self.sources:
+            self.sources.append(source)
+        return self._units.get(source)
+
+    def _eigen(self, matrices: Floats) -> tuple[Floats, Floats]:
+        content = matrices.tobytes()
+        if self._decomposed is None or self._decomposed[0] != content:
+            values, vectors = np.linalg.eigh(matrices)
+            self._decomposed = (content, values, vectors)
+        return self._decomposed[1], self._decomposed[2]
+
+
+def times_curvature(curvature: Floats, vectors: Floats) -> Floats:
+    """Multiply a diagonal ``(..., d)`` or dense ``(..., d, d)`` curvature with vectors ``(r, n, d)``."""
+    return curvature * vectors if curvature.ndim == 3 else np.matmul(curvature, vectors[..., None])[..., 0]
+
+
+def geometric(ratio: Floats, counts: Ints) -> tuple[Floats, Floats]:
+    r"""Return :math:`M^s` and :math:`\sum_{k<s} M^k` by repeated squaring; stable for every ``M``.
+
+    >>> power, total = geometric(np.array([2.0, 1.0]), np.array([5, 5]))
+    >>> power.tolist(), total.tolist()
+    ([32.0, 1.0], [31.0, 5.0])
+    """
+    shape = np.broadcast_shapes(ratio.shape, counts.shape)
+    power, total = np.ones(shape), np.zeros(shape)
+    base, span = ratio, np.ones_like(ratio)
+    left = counts
+    while True:
+        odd = (left & 1).astype(bool)
+        if odd.all():
+            total = total * base + span
+            power = power * base
+        elif odd.any():
+            total = np.where(odd, total * base + span, total)
+            power = np.where(odd, power * base, power)
+        left = left >> 1
+        if not left.any():
+            return power, total
+        span = span * (1.0 + base)
+        base = base * base
+
+
+def _gains(ratio: Floats, counts: Ints) -> tuple[Floats, Floats, Floats]:
+    """Return decay, gain and the gain of fresh noise, shapes ``(1, clients, dim)``."""
+    decay, gain = geometric(ratio, counts[:, :, None])
+    _, square = geometric(ratio * ratio, counts[:, :, None])
+    return decay, gain, np.sqrt(square)
+
+
+def _one_row(pull: Floats) -> Floats:
+    """Return the pull of all probes as one row; they must agree, since a pull multiplies the state."""
+    if pull.shape[0] > 1 and not np.allclose(pull, pull[:1], rtol=1e-12, atol=0.0):
+        raise NotAffine("the quadratic pull of the local steps depends on the state")
+    return pull[:1]
+
+
+def _as_matrices(curvature: Floats) -> Floats:
+    return curvature if curvature.ndim == 4 else curvature[..., None] * np.eye(curvature.shape[-1])
+
+
+def _forward(vectors: Floats, x: Floats) -> Floats:
+    return np.matmul(vectors, x[..., None])[..., 0]
+
+
+def _backward(vectors: Floats, x: Floats) -> Floats:
+    return np.matmul(vectors.swapaxes(-1, -2), x[..., None])[..., 0]
