@@ -108,9 +108,7 @@ def nearest(value: object, names: Sequence[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else ""
 
 
-def array(
-    owner: str, field: str, value: ArrayLike, *, shape: tuple[int | None, ...], low: float = -math.inf
-) -> Floats:
+def array(owner: str, field: str, value: ArrayLike, *, shape: tuple[int | None, ...], low: float = -math.inf) -> Floats:
     """Return a read-only float64 copy of ``value`` with the given shape and finite entries.
 
     ``None`` in ``shape`` accepts any length on that axis.

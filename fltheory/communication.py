@@ -78,7 +78,7 @@ def message_bits(message: Message) -> Floats:
 
 def message_nonzeros(message: Message) -> Floats:
     """Return the number of non-zero entries of each vector, shape ``(replicates, clients | 1)``."""
-    return np.count_nonzero(message.values, axis=-1).astype(np.float64)
+    return np.asarray(np.count_nonzero(message.values, axis=-1), dtype=np.float64)
 
 
 def entropy_bits(values: Floats, bin_size: float) -> float:

@@ -2,7 +2,7 @@ r"""Sparse ternary compression of a vector, and error feedback around it.
 
 For :math:`T \in \mathbb R^n` and a kept fraction :math:`q`, let :math:`k = \max(\lceil qn \rceil, 1)` and let
 :math:`v` be the ``k``-th largest of the :math:`|T_j|`. The two published definitions agree unless :math:`v` is
-attained more than once in and outside the ``k`` largest:
+attained both inside and outside the ``k`` largest:
 
 ``exact``
     exactly ``k`` coordinates are kept (on equal magnitude the one with the smaller index), each becomes
@@ -12,18 +12,23 @@ attained more than once in and outside the ``k`` largest:
     all coordinates with :math:`|T_j| \ge v` are kept, and :math:`m = \frac1k \sum_{|T_j| \ge v} |T_j|`, still divided
     by ``k``. This is the algorithm box of EFL, read literally.
 
+Ties are the rule, not the exception, at a server: a weighted sum of a few ternary vectors has few distinct
+magnitudes. Which of them rounding makes larger would depend on the order of additions, so magnitudes are compared
+to 40 binary digits of the largest one, and what agrees to that precision is a tie.
+
 Both write :math:`\lceil qn \rceil` where the box has ``nq``, which need not be an integer; ``qn`` is rounded to nine
 decimals first, so that ``q = 0.07`` keeps 7 of 100 coordinates and not 8.
 
-**Contraction.** With ``exact``,
-:math:`\|T - \mathrm{ST}(T)\|^2 = \|T\|^2 - \frac1k\bigl(\sum_{\text{kept}}|T_j|\bigr)^2`, and
+**Contraction.** With ``exact``, and with :math:`m` as above,
 
-.. math:: \|T - \mathrm{ST}(T)\|^2 \le \Bigl(1 - \min\bigl(\tfrac1k, \tfrac kn\bigr)\Bigr)\,\|T\|^2 .
+.. math:: \|T - \mathrm{ST}(T)\|^2 \le \|T\|^2 - k m^2 \le \Bigl(1 - \min\bigl(\tfrac1k, \tfrac kn\bigr)\Bigr)\,\|T\|^2,
 
-For a given sum :math:`s` of the kept magnitudes, :math:`\|T\|^2` is convex in them and so largest at a vertex: one
-kept coordinate (:math:`s^2`) or all ``n`` equal (:math:`s^2 n/k^2`). Both are attained, so the constant is sharp.
-With ``threshold`` ties break it: for ``n`` equal entries :math:`m` is ``n/k`` times their magnitude and the error is
-:math:`(n/k - 1)^2\,\|T\|^2`, an expansion once ``n > 2k``. Error feedback then amplifies what it should absorb.
+the first with equality if ``T`` has at least ``k`` non-zero entries. For a given sum :math:`s = km` of the kept
+magnitudes :math:`\|T\|^2` is convex in them, and so largest at a vertex: one entry alone (:math:`s^2`) or all ``n``
+equal (:math:`s^2 n/k^2`). The second is attained and the first approached, by one entry among tiny ones, so the
+constant is sharp. With ``threshold`` ties break it: for ``n`` equal entries :math:`m` is ``n/k`` times their magnitude
+and the error is :math:`(n/k - 1)^2\,\|T\|^2`, an expansion once ``n > 2k``; error feedback then amplifies what it
+should absorb.
 
 **Error feedback.** What a compressor leaves out is added to the next vector: :func:`feedback`.
 
@@ -42,6 +47,8 @@ from fltheory import checks
 from fltheory.checks import Floats
 
 TIES = ("exact", "threshold")
+
+_RESOLUTION = 2.0**40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +87,7 @@ class SparseTernary:
         return max(math.ceil(round(self.fraction * length, 9)), 1)
 
     def contraction(self, length: int) -> float:
-        r"""Return the largest :math:`\|T - ST(T)\|^2 / \|T\|^2` over all vectors without ties, or with ``exact``."""
+        r"""Return the supremum of :math:`\|T - ST(T)\|^2 / \|T\|^2` with ``exact``, or without ties."""
         k = self.kept(length)
         return 1.0 - min(1.0 / k, k / length)
 
@@ -88,13 +95,15 @@ class SparseTernary:
         """Compress each vector along the last axis."""
         k = self.kept(values.shape[-1])
         size = np.abs(values)
+        largest = size.max(axis=-1, keepdims=True)
+        rank = np.rint(size / np.where(largest > 0, largest, 1.0) * _RESOLUTION)
         if self.ties == "exact":
             # A stable sort, because a partition would break ties in an order of its own.
-            order = np.argsort(-size, axis=-1, kind="stable")[..., :k]
+            order = np.argsort(-rank, axis=-1, kind="stable")[..., :k]
             mask = np.zeros(values.shape, dtype=np.bool_)
             np.put_along_axis(mask, order, True, axis=-1)
         else:
-            mask = size >= np.partition(size, -k, axis=-1)[..., -k, None]
+            mask = rank >= np.partition(rank, -k, axis=-1)[..., -k, None]
         magnitude = np.where(mask, size, 0.0).sum(axis=-1, keepdims=True) / k
         return np.asarray(np.where(mask, magnitude * np.sign(values), 0.0), dtype=np.float64)
 

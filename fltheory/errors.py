@@ -41,9 +41,7 @@ class Diverged(FltheoryError):
         Local learning rate in force.
     """
 
-    def __init__(
-        self, *, algorithm: str, round_index: int, replicate: int | None, seed: int, rate: float
-    ) -> None:
+    def __init__(self, *, algorithm: str, round_index: int, replicate: int | None, seed: int, rate: float) -> None:
         self.algorithm = algorithm
         self.round_index = round_index
         self.replicate = replicate

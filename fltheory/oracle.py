@@ -18,7 +18,7 @@ multiplies one with vectors. An algorithm never looks inside.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from fltheory.checks import Floats
 
 
-class Minibatch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Minibatch:
     """The ``index``-th minibatch of every client in the current round; using it twice means the same data."""
 
     index: int
@@ -144,8 +145,6 @@ class Oracle(Protocol):
         """Multiply a curvature with vectors ``(replicates | 1, clients | 1, dim)``."""
         ...
 
-    def prox(
-        self, anchor: Floats, *, pull: float, l1: float = 0.0, linear: Floats | None = None
-    ) -> Floats:
+    def prox(self, anchor: Floats, *, pull: float, l1: float = 0.0, linear: Floats | None = None) -> Floats:
         r"""Return :math:`\arg\min_w f_i(w) + \langle \ell_i, w\rangle + \frac{q}{2}\|w-a\|^2 + \lambda_1\|w-a\|_1`."""
         ...

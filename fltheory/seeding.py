@@ -55,7 +55,7 @@ class Purpose(enum.IntEnum):
 def master_key(seed: int, purpose: Purpose) -> np.uint64:
     """Return the 64-bit key of one purpose."""
     seed = checks.integer("seeding", "seed", seed, low=0, remedy="use a non-negative integer")
-    return np.random.SeedSequence(seed, spawn_key=(int(purpose),)).generate_state(1, np.uint64)[0]
+    return np.uint64(np.random.SeedSequence(seed, spawn_key=(int(purpose),)).generate_state(1, np.uint64)[0])
 
 
 def generator(seed: int, purpose: Purpose, *more: int) -> np.random.Generator:

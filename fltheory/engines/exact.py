@@ -184,7 +184,9 @@ class Propagation:
         memory: dict[str, Floats] = {}
         for probability, work in law:
             step = self._prepared(index, work, moments, start, share)
-            mean = step.shift if moments is None else step.shift + np.matmul(step.matrix, moments.mean[..., None])[..., 0]
+            mean = (
+                step.shift if moments is None else step.shift + np.matmul(step.matrix, moments.mean[..., None])[..., 0]
+            )
             means.append(mean)
             covariances.append(step.moved(moments))
             probabilities.append(probability)
@@ -201,14 +203,12 @@ class Propagation:
         covariance += np.einsum("o,ogn,ogm->gnm", chance, away, away)
         return _Moments(mean, covariance, memory), scalars
 
-    def _prepared(
-        self, index: int, work: Round, moments: _Moments | None, start: Floats, share: float
-    ) -> _Prepared:
+    def _prepared(self, index: int, work: Round, moments: _Moments | None, start: Floats, share: float) -> _Prepared:
         if moments is None:
             return _Prepared.of(self._prober.first(start, work), self._average_of(start, share))
         key = b"|".join(
             (
-                np.float64([work.rate, share, -1.0 if self._experiment.algorithm.autonomous else index]).tobytes(),
+                np.array([work.rate, share, -1 if self._experiment.algorithm.autonomous else index]).tobytes(),
                 work.steps.tobytes(),
                 work.weights.tobytes(),
                 work.p.tobytes(),
@@ -227,7 +227,7 @@ class Propagation:
             return None
         size = self._prober.oracle.dim
         combine = self._weights[None] if self._separable else np.kron(self._weights, np.eye(size))
-        return _Average(combine, share, start)
+        return _Average(np.asarray(combine, dtype=np.float64), share, start)
 
     def _look(self, moments: _Moments, means: Floats, spreads: Floats, column: int) -> None:
         """Store mean and (co)variance of the model, and of the averaged iterate, after a round."""

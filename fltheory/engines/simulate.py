@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def simulate(
         from fltheory.engines.exact import exact_trajectories
 
         return exact_trajectories(experiment, seed=seed, replicates=replicates, record=record)
-    curves = _simulated(experiment, engine, seed, replicates, threads, record)
+    curves: dict[str, Any] = _simulated(experiment, engine, seed, replicates, threads, record)
     return Trajectories(
         algorithm=experiment.algorithm.title,
         provenance=provenance(experiment, engine=engine, seed=seed, replicates=replicates, record=record),
@@ -83,7 +84,7 @@ def simulate(
 
 def _simulated(
     experiment: Experiment, engine: str, seed: int, replicates: int, threads: int, record: Record
-) -> dict[str, Floats]:
+) -> dict[str, Any]:
     make = _oracle_maker(experiment, engine, seed)
     blocks = [range(first, min(first + BLOCK, replicates)) for first in range(0, replicates, BLOCK)]
 

@@ -22,7 +22,7 @@ from fltheory.checks import Floats, Ints
 from fltheory.errors import NotAffine
 from fltheory.oracle import Minibatch, Round
 from fltheory.quadratic.objective import QuadraticObjective
-from fltheory.quadratic.oracle import RoundData, curvature_of, times
+from fltheory.quadratic.oracle import RoundData, curvature_of, times, times_curvature
 from fltheory.quadratic.problem import Quadratic
 from fltheory.seeding import Words
 
@@ -209,11 +209,6 @@ class ClosedFormOracle:
         return self._decomposed[1], self._decomposed[2]
 
 
-def times_curvature(curvature: Floats, vectors: Floats) -> Floats:
-    """Multiply a diagonal ``(..., d)`` or dense ``(..., d, d)`` curvature with vectors ``(r, n, d)``."""
-    return curvature * vectors if curvature.ndim == 3 else np.matmul(curvature, vectors[..., None])[..., 0]
-
-
 def geometric(ratio: Floats, counts: Ints) -> tuple[Floats, Floats]:
     r"""Return :math:`M^s` and :math:`\sum_{k<s} M^k` by repeated squaring; stable for every ``M``.
 
@@ -259,8 +254,8 @@ def _as_matrices(curvature: Floats) -> Floats:
 
 
 def _forward(vectors: Floats, x: Floats) -> Floats:
-    return np.matmul(vectors, x[..., None])[..., 0]
+    return np.asarray(np.matmul(vectors, x[..., None])[..., 0])
 
 
 def _backward(vectors: Floats, x: Floats) -> Floats:
-    return np.matmul(vectors.swapaxes(-1, -2), x[..., None])[..., 0]
+    return np.asarray(np.matmul(vectors.swapaxes(-1, -2), x[..., None])[..., 0])

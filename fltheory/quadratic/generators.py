@@ -24,7 +24,7 @@ def noisy_quadratic(
     dim: int = 20,
     num_clients: int = 10,
     mu: float = 1.0,
-    L: float = 5.0,  # noqa: N803
+    L: float = 5.0,
     spectrum: str = "linear",
     rotated: bool = True,
     radius: float = 1.0,
@@ -120,7 +120,7 @@ def client_quadratics(
     dim: int = 10,
     num_clients: int = 5,
     mu: float = 1.0,
-    L: float = 5.0,  # noqa: N803
+    L: float = 5.0,
     spectrum: str = "linear",
     dissimilarity: float = 1.0,
     commuting: bool = False,
@@ -217,9 +217,7 @@ def client_quadratics(
     )
 
 
-def _spectrum(
-    owner: str, dim: int, mu: float, L: float, shape: str, rng: np.random.Generator  # noqa: N803
-) -> Floats:
+def _spectrum(owner: str, dim: int, mu: float, L: float, shape: str, rng: np.random.Generator) -> Floats:
     checks.integer(owner, "dim", dim, low=1)
     low = checks.real(owner, "mu", mu, low=0)
     high = checks.real(owner, "L", L, low=0, open_low=True)
@@ -260,4 +258,4 @@ def _spread(vectors: Floats, p: Floats, second_moment: float, centred: bool) -> 
         return np.zeros(vectors.shape)
     if centred:
         vectors = vectors - p @ vectors
-    return vectors * np.sqrt(second_moment / float(p @ np.sum(vectors**2, axis=1)))
+    return np.asarray(vectors * np.sqrt(second_moment / float(p @ np.sum(vectors**2, axis=1))))

@@ -23,9 +23,7 @@ class QuadraticObjective:
     f_star: float
 
     @classmethod
-    def mean(
-        cls, hessian: Floats, linear: Floats, constant: Floats, p: Floats, near: Floats
-    ) -> QuadraticObjective:
+    def mean(cls, hessian: Floats, linear: Floats, constant: Floats, p: Floats, near: Floats) -> QuadraticObjective:
         """Return the ``p``-weighted mean of client quadratics; of several minimisers, the one closest to ``near``."""
         h = _mean(hessian, p)
         b = _mean(linear, p)
@@ -101,6 +99,4 @@ def _solve(h: Floats, b: Floats) -> Floats:
         return np.asarray(np.where(small, 0.0, b / np.where(small, 1.0, h)), dtype=np.float64)
     values, vectors = np.linalg.eigh(h)
     small = values <= NULL * values.max(initial=0.0)
-    return np.asarray(
-        vectors @ np.where(small, 0.0, (vectors.T @ b) / np.where(small, 1.0, values)), dtype=np.float64
-    )
+    return np.asarray(vectors @ np.where(small, 0.0, (vectors.T @ b) / np.where(small, 1.0, values)), dtype=np.float64)

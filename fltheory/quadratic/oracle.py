@@ -141,7 +141,8 @@ class QuadraticOracle:
     def _drawn(self, purpose: Purpose, index: int, second_moment: float) -> Floats:
         keys = seeding.client_keys(self._keys[purpose], index, self.num_clients)
         unit = self._unit_vectors(self._problem.noise_law, keys, self.dim, 0)
-        return np.sqrt(second_moment / self.dim) * (unit if self._rotation is None else unit @ self._rotation)
+        turned = unit if self._rotation is None else unit @ self._rotation
+        return np.asarray(np.sqrt(second_moment / self.dim) * turned)
 
     @property
     def _round(self) -> RoundData:
@@ -216,9 +217,7 @@ class QuadraticOracle:
         return curvature_of(self._round, kind, self._inside and self._outer.basis is not None, lambda: self.gradient(w))
 
     def apply(self, curvature: Floats, vectors: Floats) -> Floats:
-        if curvature.ndim == 3:
-            return curvature * vectors
-        return np.matmul(curvature, vectors[..., None])[..., 0]
+        return times_curvature(curvature, vectors)
 
     def prox(self, anchor: Floats, *, pull: float, l1: float = 0.0, linear: Floats | None = None) -> Floats:
         data = self._round
@@ -230,7 +229,12 @@ class QuadraticOracle:
 
 def times(hessian: Floats, w: Floats) -> Floats:
     """Return ``H_i w_i`` for models ``(replicates | 1, clients | 1, dim)``."""
-    return hessian * w if hessian.ndim == 2 else np.matmul(hessian, w[..., None])[..., 0]
+    return times_curvature(hessian[None], w)
+
+
+def times_curvature(curvature: Floats, vectors: Floats) -> Floats:
+    """Multiply a diagonal ``(r, n, d)`` or dense ``(r, n, d, d)`` curvature with vectors ``(r, n, d)``."""
+    return curvature * vectors if curvature.ndim == 3 else np.asarray(np.matmul(curvature, vectors[..., None])[..., 0])
 
 
 def curvature_of(data: RoundData, kind: str, rotated: bool, gradient: Callable[[], Floats]) -> Floats:
@@ -281,7 +285,7 @@ def numpy_steps(data: RoundData, step: Step) -> Floats:
             full = data.scale[:, :, None] * times(data.hessian, w) + data.offset
             g = noisy(data, full, vector, numpy_unit_vectors)
         away = w - step.anchor
-        pulled = step.pull * away if step.pull.ndim == 3 else np.matmul(step.pull, away[..., None])[..., 0]
+        pulled = times_curvature(step.pull, away)
         new = w - step.rate * (g + step.correction + pulled + step.l1 * np.sign(w - step.l1_anchor))
         w = np.where((k < step.steps)[:, :, None], new, w)
     return w

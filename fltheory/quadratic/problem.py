@@ -205,7 +205,7 @@ class Quadratic:
         scales = np.broadcast_to(1 + growth, (self.num_clients,))
         minima = client_minima(self.hessian, self.linear, self.constant, scales, np.asarray(self.client_drift))
         inside = self.objective_inside()
-        at_optimum = client_values(self, inside.w_star)
+        at_optimum = client_values(self, inside.w_star[None])
         computed = Origin.COMPUTED
         law = Origin.DECLARED
         sigma_note = "of the additive noise" + (
@@ -259,7 +259,8 @@ class Quadratic:
 
 def client_values(problem: Quadratic, w: Floats) -> Floats:
     """Return ``f_i(w_i)`` with the fixed drifts, for inside coordinates ``(..., clients | 1, dim)``."""
-    curved = np.einsum("nij,...nj->...ni", problem.hessian, w) if problem.is_dense else problem.hessian * w
+    h = problem.hessian
+    curved = np.matmul(h, w[..., None])[..., 0] if problem.is_dense else h * w
     base = np.sum((0.5 * curved + problem.linear) * w, axis=-1) + problem.constant
     drift = np.sum(np.asarray(problem.client_drift) * w, axis=-1)
     return np.asarray((1 + np.asarray(problem.client_growth)) * base + drift, dtype=np.float64)

@@ -43,10 +43,11 @@ def elastic_net_minimiser(curvature: Floats, slope: Floats, pull: float, l1: flo
 def _coordinate_descent(matrix: Floats, slope: Floats, l1: float) -> Floats:
     u = np.zeros(slope.shape)
     gradient = slope.copy()
+    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
     for _ in range(_SWEEPS):
         largest = 0.0
-        for j in range(u.shape[-1]):
-            own = matrix[..., j, j]
+        for j in range(slope.shape[-1]):
+            own = diagonal[..., j]
             new = -soft(gradient[..., j] - own * u[..., j], l1) / own
             change = new - u[..., j]
             u[..., j] = new
