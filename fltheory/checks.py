@@ -53,7 +53,10 @@ def real(
         allowed = "a finite number"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise fail(owner, field, allowed, value, remedy)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise fail(owner, field, allowed, value, remedy) from None
     below = number <= low if open_low and not math.isinf(low) else number < low
     above = number >= high if open_high and not math.isinf(high) else number > high
     if not math.isfinite(number) or below or above:
@@ -69,6 +72,8 @@ def integer(
         allowed = f"an integer in [{low}, {high}]"
     elif low is not None:
         allowed = f"an integer >= {low}"
+    elif high is not None:
+        allowed = f"an integer <= {high}"
     else:
         allowed = "an integer"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
@@ -114,9 +119,12 @@ def array(owner: str, field: str, value: ArrayLike, *, shape: tuple[int | None, 
     ``None`` in ``shape`` accepts any length on that axis.
     """
     try:
-        copy = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        given = np.asarray(value)
+    except ValueError:
         raise fail(owner, field, "an array of numbers", value) from None
+    if given.dtype.kind not in "iuf":
+        raise fail(owner, field, "an array of numbers", value)
+    copy = np.array(given, dtype=np.float64)
     wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
     if copy.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, copy.shape, strict=True)):
         raise InvalidParameter(f"{owner}.{field} must have shape {wanted}, got shape {copy.shape}")

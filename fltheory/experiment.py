@@ -39,7 +39,7 @@ class Experiment:
     algorithm: Algorithm
     participation: Participation
     rounds: int
-    rate: Rate
+    rate: Rate | float
     start: Floats | None = None
     averaging: Floats | None = field(default=None)
 
@@ -61,7 +61,7 @@ class Experiment:
 
     def rate_at(self, index: int) -> float:
         """Return the local learning rate of round ``index``, counted from the latest restart."""
-        return self.rate.at(index - self.participation.restart_before(index))
+        return as_rate(self.rate).at(index - self.participation.restart_before(index))
 
     def uniform_average(self) -> Floats:
         """Return equal averaging weights for all rounds."""

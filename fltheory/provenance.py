@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import importlib.metadata
 import platform
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from fltheory.experiment import Experiment, describe
@@ -13,7 +16,8 @@ from fltheory.recording import Record
 _PACKAGES = ("numpy", "scipy", "numba")
 
 
-def versions() -> dict[str, str]:
+@functools.cache
+def versions() -> Mapping[str, str]:
     """Return the versions of Python, this package and what its numbers depend on."""
     found = {"python": platform.python_version()}
     for name in ("fltheory", *_PACKAGES):
@@ -21,7 +25,7 @@ def versions() -> dict[str, str]:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             found[name] = "not installed"
-    return found
+    return MappingProxyType(found)
 
 
 def provenance(
@@ -34,7 +38,7 @@ def provenance(
         "replicates": replicates,
         "experiment": describe(experiment),
         "record": describe(record),
-        "versions": versions(),
+        "versions": dict(versions()),
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         **more,
     }

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from fltheory import checks
 from fltheory.checks import Floats
 from fltheory.errors import InvalidParameter
@@ -73,6 +75,8 @@ class Table:
 
 def as_rate(value: Rate | float) -> Rate:
     """Return ``value`` itself, or a constant rate for a number."""
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | np.number):
         return Constant(value=checks.real("Experiment", "rate", value, low=0, open_low=True))
+    if isinstance(value, type) or not callable(getattr(value, "at", None)):
+        raise checks.fail("Experiment", "rate", "a positive number or a schedule of fltheory.rates", value)
     return value

@@ -87,11 +87,10 @@ class Recorder:
             sent = sum((message_nonzeros(message) * active).sum(axis=1) for message in outcome.uplink)
             curves["nonzeros"][:, column] = curves["nonzeros"][:, column - 1] + sent
         if self._record.entropy_bin is not None:
-            values = outcome.uplink[0].values
-            present = np.broadcast_to(active, values.shape[:2])
-            for r, row in enumerate(values):
-                sent = row[present[r]]
-                curves["entropy"][r, column] = entropy_bits(sent, self._record.entropy_bin) if sent.size else 0.0
+            for r in range(len(self._replicates)):
+                sent = [message.values[r][active[r % len(active)]].ravel() for message in outcome.uplink]
+                entries = np.concatenate([*sent, np.zeros(0)])
+                curves["entropy"][r, column] = entropy_bits(entries, self._record.entropy_bin) if entries.size else 0.0
 
     def _judge(self, column: int, state: object, p: Floats) -> None:
         objective = self._objectives.get(p.tobytes())

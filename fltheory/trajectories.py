@@ -15,15 +15,8 @@ from fltheory import checks
 from fltheory.checks import Floats
 from fltheory.errors import InvalidParameter, NotApplicable
 
-OPTIONAL = (
-    "consensus_sq",
-    "average_gap",
-    "average_distance_sq",
-    "personal_gap",
-    "nonzeros",
-    "entropy",
-    "models",
-)
+LEVEL = 0.99
+"""Coverage of :attr:`Trajectories.half_width`."""
 
 
 class Band(NamedTuple):
@@ -129,24 +122,31 @@ class Trajectories:
         """
         values = self.curve(name)
         mean = values.mean(axis=0)
+        if self.exact and name not in self.half_width:
+            return Band(mean, mean, mean, level)
         if self.exact:
-            half = self.half_width.get(name, np.zeros_like(mean))
-            return Band(mean, mean - half, mean + half, level)
+            if level > LEVEL:
+                raise NotApplicable(
+                    f"participation was sampled and the band of {name!r} stored at level {LEVEL:g}, got level={level:g}"
+                )
+            half = self.half_width[name]
+            return Band(mean, mean - half, mean + half, LEVEL)
         half = simultaneous_half_width(values, level)
         return Band(mean, mean - half, mean + half, level)
 
     def save(self, path: Path) -> None:
         """Write the curves to ``.npz`` (no pickle) and the provenance beside them as ``.json``."""
-        np.savez_compressed(path.with_suffix(".npz"), **{name: getattr(self, name) for name in self.curves()})
+        curves: dict[str, Any] = {name: getattr(self, name) for name in self.curves()}
+        np.savez_compressed(_named(path, ".npz"), **curves)
         record = {"algorithm": self.algorithm, "exact": self.exact, "provenance": dict(self.provenance)}
         record["half_width"] = {name: values.tolist() for name, values in self.half_width.items()}
-        path.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        _named(path, ".json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Trajectories:
         """Read what :meth:`save` wrote."""
-        record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        with np.load(path.with_suffix(".npz"), allow_pickle=False) as stored:
+        record = json.loads(_named(path, ".json").read_text(encoding="utf-8"))
+        with np.load(_named(path, ".npz"), allow_pickle=False) as stored:
             curves = {name: stored[name] for name in stored.files}
         half = {name: np.asarray(values) for name, values in record["half_width"].items()}
         return cls(
@@ -156,6 +156,12 @@ class Trajectories:
             provenance=record["provenance"],
             **curves,
         )
+
+
+def _named(path: Path, suffix: str) -> Path:
+    """Return the path with a suffix; a dot in the name, as in ``prox-0.1``, is not one."""
+    stem = path.name.removesuffix(".npz").removesuffix(".json")
+    return path.with_name(stem + suffix)
 
 
 def simultaneous_half_width(values: Floats, level: float) -> Floats:

@@ -58,8 +58,11 @@ class Algorithm(ABC):
         return ""
 
     @abstractmethod
-    def init(self, start: Floats, oracle: Oracle) -> Any:
-        """Return the state before round 0; ``start`` has shape ``(replicates, dim)``."""
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> Any:
+        """Return the state before round 0.
+
+        ``start`` has shape ``(replicates, dim)``; ``p`` are the objective weights of round 0, shape ``(clients,)``.
+        """
 
     @abstractmethod
     def round(self, state: Any, oracle: Oracle, work: Round) -> Outcome:
@@ -85,4 +88,4 @@ def keep_absent(active: Any, new: Floats, old: Floats) -> Floats:
     """Return ``new`` for the clients that took part and ``old`` for the others."""
     if np.all(active):
         return new
-    return np.where(active[:, :, None], new, old)
+    return np.where(active.reshape(*active.shape, *(1,) * (new.ndim - 2)), new, old)

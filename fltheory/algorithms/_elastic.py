@@ -4,7 +4,8 @@ r"""What the three FedElasticNet algorithms share: the elastic-net sub-problem a
 
 then every coordinate of the displacement with :math:`|\Delta_i(j)| \le \epsilon` is sent as 0. The paper cuts what
 is *sent*, after the boxes have renewed the clients' memories; so memories on the clients see the displacement
-before the cut, and the server, which has nothing else, the one after it."""
+before the cut, and the server, which has nothing else, the one after it.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ r"""APFL: FedAvg for a shared model, and beside it a personal model that learns 
 With :math:`\bar v_i = \alpha v_i + (1-\alpha) w_i`, each local step takes one minibatch and
 
 .. math:: w_i \leftarrow w_i - \eta_l\, g_i(w_i), \qquad v_i \leftarrow v_i - \eta_l\,\alpha\, g_i(\bar v_i), \qquad
-          \alpha_i \leftarrow \mathrm{clip}_{[0,1]}\bigl(\alpha_i - \eta_l \langle v_i - w_i, g_i(\bar v_i)\rangle\bigr),
+          \alpha_i \leftarrow \mathrm{clip}_{[0,1]}\bigl(\alpha_i - \eta_l\langle v_i - w_i, g_i(\bar v_i)\rangle\bigr),
 
 the last one only if ``adaptive``. The server averages the :math:`w_i` as FedAvg does; :math:`v_i` and
 :math:`\alpha_i` never leave the client. The personal model is the mixture, formed between rounds with the server's
@@ -76,7 +76,7 @@ class APFL(Algorithm):
     def not_affine(self) -> str:
         return "adaptive mixing weights alpha_i" if self.adaptive else ""
 
-    def init(self, start: Floats, oracle: Oracle) -> State | AdaptiveState:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State | AdaptiveState:
         v = np.repeat(start[:, None], oracle.num_clients, axis=1)
         if not self.adaptive:
             return State(w=start, v=v)

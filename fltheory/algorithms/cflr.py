@@ -51,10 +51,9 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate
+from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
 from fltheory.checks import Floats
 from fltheory.communication import Message
 from fltheory.errors import InvalidParameter
@@ -124,7 +123,7 @@ class CFLR(Algorithm):
             return "empirical Fisher memory, the squared gradients at the last local models"
         return ""
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(
             w=start,
             gradient=np.zeros((start.shape[0], oracle.num_clients, oracle.dim)),
@@ -149,8 +148,8 @@ class CFLR(Algorithm):
         constant = fresh - oracle.apply(curvature, local)
         after = State(
             w=w,
-            gradient=_held(work.active, keep * state.gradient + add * constant, state.gradient),
-            curvature=_held(work.active, keep * state.curvature + add * curvature, state.curvature),
+            gradient=keep_absent(work.active, keep * state.gradient + add * constant, state.gradient),
+            curvature=keep_absent(work.active, keep * state.curvature + add * curvature, state.curvature),
         )
         return Outcome(
             after,
@@ -172,10 +171,3 @@ class CFLR(Algorithm):
             return Message(curvature)
         # Oracles may hold a Hessian in its eigenbasis; what travels is a symmetric matrix all the same.
         return Message(np.broadcast_to(1.0, (1, 1, dim * (dim + 1) // 2)))
-
-
-def _held(active: NDArray[np.bool_], new: Floats, old: Floats) -> Floats:
-    """Return ``new`` where active and ``old`` elsewhere, for vectors and for dense curvatures."""
-    if np.all(active):
-        return new
-    return np.where(np.expand_dims(active, tuple(range(2, new.ndim))), new, old)

@@ -84,7 +84,7 @@ class Continual(Algorithm):
             return "empirical Fisher memory, the squared gradients at the end of each task"
         return ""
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         if oracle.num_clients != 1:
             raise InvalidParameter(
                 f"Continual needs a problem with num_clients=1, got num_clients={oracle.num_clients}; "

@@ -23,8 +23,8 @@ Readings taken where the two versions of the paper are silent or disagree:
    :math:`\mathrm{ST}(D)` too, so that the copies agree and :math:`w^t + R^t` is the start plus all that was
    received. (The short version lets the clients add :math:`D` itself and send uncompressed updates, so that its
    residuals have no meaning; it is not offered.)
-2. *Elastic sum.* It runs over all ``N`` clients and is not divided by ``N``, so :math:`\lambda` scales with
-   ``1/N``.
+2. *Elastic sum.* It runs over all ``N`` clients and is not divided by ``N``: for the same pull with more clients,
+   :math:`\lambda` must shrink like ``1/N``.
 3. *Second statistic.* The long version's box has lost the model in :math:`v_i = u_i \odot w_i`; its text and the
    short version have it.
 4. *Absent clients* cannot refresh :math:`u_i, v_i, R_i`: the last values stay in force. Before a client's first
@@ -115,7 +115,7 @@ class EFL(Algorithm):
             parts.append("empirical Fisher statistics, the squared gradients at the last local models")
         return " and ".join(parts)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         clients = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
         u = self._per_client(0.0 * oracle.curvature(start[:, None], self.fisher), oracle)
         return State(w=start, w_client=start, residual=np.zeros_like(start), client_residual=clients, u=u, v=clients)

@@ -95,7 +95,7 @@ class FedAMP(Algorithm):
             return f"attention weights exp(sharpness * cos(w_i, w_j)), sharpness = {self.sharpness:g}"
         return f"attention weights exp(-||w_i - w_j||^2 / bandwidth), bandwidth = {self.bandwidth:g}"
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w_i=np.repeat(start[:, None], oracle.num_clients, axis=1))
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
@@ -121,7 +121,8 @@ class FedAMP(Algorithm):
         centred = w_i - w_i.mean(axis=1, keepdims=True)
         size = np.sum(centred**2, axis=2)
         distance_sq = np.maximum(size[:, :, None] + size[:, None] - 2.0 * (centred @ centred.swapaxes(1, 2)), 0.0)
-        weights = self.cloud_rate / self.bandwidth * np.exp(-distance_sq / self.bandwidth) * _others(w_i)
+        attention: Floats = np.exp(-distance_sq / self.bandwidth) * _others(w_i)
+        weights = self.cloud_rate / self.bandwidth * attention
         left = 1.0 - weights.sum(axis=2)
         if np.any(left < -_ROUNDING):
             raise NotApplicable(

@@ -48,7 +48,7 @@ class FedAvg(Algorithm):
     def __post_init__(self) -> None:
         checks.real("FedAvg", "server_rate", self.server_rate, low=0, open_low=True)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start)
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -67,7 +67,7 @@ class FedDyn(Algorithm):
         checks.real("FedDyn", "alpha", self.alpha, low=0, open_low=True)
         checks.boolean("FedDyn", "exact", self.exact)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         h_i = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
         return State(w=start, h=np.zeros_like(start), h_i=h_i)
 

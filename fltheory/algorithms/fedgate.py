@@ -63,7 +63,7 @@ class FedGATE(Algorithm):
     def __post_init__(self) -> None:
         checks.real("FedGATE", "server_rate", self.server_rate, low=0, open_low=True)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, delta=np.zeros((start.shape[0], oracle.num_clients, oracle.dim)))
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -71,7 +71,7 @@ class FedNova(Algorithm):
             checks.real("FedNova", "effective_steps", self.effective_steps, low=0, open_low=True)
         checks.real("FedNova", "server_momentum", self.server_momentum, low=0, high=1, open_high=True)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, b=np.zeros_like(start))
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -57,7 +57,7 @@ class FedProx(Algorithm):
         checks.real("FedProx", "prox", self.prox, low=0)
         checks.real("FedProx", "server_rate", self.server_rate, low=0, open_low=True)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start)
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -86,7 +86,7 @@ class FedElasticNet1(Algorithm):
     def not_affine(self) -> str:
         return _elastic.piecewise(self.l1, self.epsilon)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start)
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -7,7 +7,8 @@ r"""FedElasticNet on FedDyn (Algorithm 3): dynamic regularisation, and an l1 pul
 .. math:: h \leftarrow h - \sum_{i \in S} p_i\,\bigl(\lambda_2 \hat\Delta_i + \lambda_1 \hat s_i\bigr), \qquad
           w^{t+1} = w^t + \sum_i \omega_i \hat\Delta_i - \frac{1}{\lambda_2} h,
 
-with :math:`\hat\Delta_i = \mathrm{cut}_\epsilon(\Delta_i)`, where coordinates of magnitude at most :math:`\epsilon` are 0.
+with :math:`\hat\Delta_i = \mathrm{cut}_\epsilon(\Delta_i)`, where coordinates of magnitude at most :math:`\epsilon`
+are 0.
 
 ``memory_rule`` says what :math:`s_i` is. The optimality condition is
 :math:`\nabla f_i(w_i) = h_i - \lambda_2\Delta_i - \lambda_1 s` for *some* subgradient :math:`s` of the l1 norm,
@@ -28,7 +29,13 @@ Readings taken: line 5 renews :math:`h_i` before line 6 transmits, so the client
 before the cut; line 11 is computed by the server, which has only what it received. With ``sign`` and
 :math:`\epsilon > 0` therefore :math:`h \ne \sum_i p_i h_i`: a gap of up to :math:`\lambda_2\epsilon + \lambda_1`
 per coordinate, client and round builds up. The paper's invariant needs :math:`\epsilon = 0`. The paper weighs
-clients equally; here :math:`p_i` stands for ``1/N`` and :math:`\omega_i` for ``1/S``.
+clients equally; here :math:`p_i` stands for ``1/N`` and :math:`\omega_i` for ``1/S``. The increments of line 11
+suppose that the :math:`p_i` stay the same. A round without participants leaves the state alone.
+
+Near the minimiser the l1 pull holds every client at :math:`w^t`. The ``subgradient`` rule then makes the server
+step :math:`w - \frac{1}{\lambda_2}\nabla f(w)`, which converges to the minimiser if :math:`\lambda_2 > L/2` (and the
+cut is off); for smaller :math:`\lambda_2`, and with the ``sign`` rule, the iterates stay at a distance of order
+:math:`\lambda_1`.
 
 With :math:`\lambda_1 = \epsilon = 0` this is FedDyn with :math:`\alpha = \lambda_2`, for the exact solve and for
 local steps. Piecewise affine otherwise. Published values (neural networks): :math:`\lambda_1 = 10^{-4}` or
@@ -57,7 +64,7 @@ class State(NamedTuple):
 
     w: Floats
     h: Floats
-    h_client: Floats
+    h_i: Floats
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +87,7 @@ class FedElasticNet3(Algorithm):
     title: ClassVar[str] = "FedElasticNet 3"
 
     l1: float = 1e-3
-    l2: float = 1.0
+    l2: float = 0.1
     epsilon: float = 1e-3
     exact: bool = False
     memory_rule: str = "sign"
@@ -98,30 +105,30 @@ class FedElasticNet3(Algorithm):
     def not_affine(self) -> str:
         return _elastic.piecewise(self.l1, self.epsilon)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         clients = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
-        return State(w=start, h=np.zeros_like(start), h_client=clients)
+        return State(w=start, h=np.zeros_like(start), h_i=clients)
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
         sent = state.w[:, None]
-        local = _elastic.solve(oracle, work, sent, exact=self.exact, l1=self.l1, l2=self.l2, linear=-state.h_client)
+        local = _elastic.solve(oracle, work, sent, exact=self.exact, l1=self.l1, l2=self.l2, linear=-state.h_i)
         moved = local - sent
         force = self._force(moved)
         if self.memory_rule == "subgradient":
-            balance = np.clip(state.h_client - oracle.gradient(local), -self.l1, self.l1)
+            balance = np.clip(state.h_i - oracle.gradient(local), -self.l1, self.l1)
             force = np.where(moved == 0.0, balance, force)
-        h_client = keep_absent(work.active, state.h_client - force, state.h_client)
+        h_i = keep_absent(work.active, state.h_i - force, state.h_i)
 
         upload = _elastic.cut(moved, self.epsilon)
         uplink: tuple[Message, ...] = (Message(upload, Coding.SPARSE),)
-        present = work.p * work.active
         if self.memory_rule == "sign":
-            h = state.h - aggregate(present, self._force(upload))
+            h = state.h - aggregate(work.p, self._force(upload))
         else:
-            h = state.h - aggregate(present, force)
+            h = aggregate(work.p, h_i)
             uplink = (*uplink, Message(np.where(upload == 0.0, -force, 0.0), Coding.SPARSE))
-        w = state.w + aggregate(work.weights, upload) - h / self.l2
-        return Outcome(State(w=w, h=h, h_client=h_client), local, uplink=uplink, downlink=(Message(sent),))
+        anyone = work.active.any(axis=1, keepdims=True)
+        w = np.where(anyone, state.w + aggregate(work.weights, upload) - h / self.l2, state.w)
+        return Outcome(State(w=w, h=h, h_i=h_i), local, uplink=uplink, downlink=(Message(sent),))
 
     def _force(self, moved: Floats) -> Floats:
         """Return the gradient of both penalties, with 0 as the sign of 0."""

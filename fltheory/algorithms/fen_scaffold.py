@@ -9,7 +9,9 @@ r"""FedElasticNet on SCAFFOLD (Algorithm 2): control variates, and an l1 pull th
 
 The control variate is option II as printed: it is made from the whole displacement, so the two penalties leak into
 it, :math:`c_i^+` being the mean of :math:`g_i + \lambda_2(w - w^t) + \lambda_1\,\mathrm{sign}(w - w^t)` along the
-local path. With :math:`\lambda_1 > 0` the fixed point is therefore in general not the minimiser.
+local path. The minimiser with :math:`c_i = \nabla f_i` and :math:`c = 0` is still a fixed point, because
+:math:`\mathrm{sign}(0) = 0`, but an unstable one: a perturbation of any size is met by steps of size
+:math:`\eta_l\lambda_1`. Without noise the iterates settle at a distance of order :math:`\lambda_1`.
 
 Readings taken: line 9 renews :math:`c_i` before line 10 transmits, so :math:`c_i` sees the displacement before the
 cut; only :math:`\Delta_i` is cut, never :math:`c_i^+ - c_i` (the published counts of non-zeros are all above those
@@ -44,7 +46,7 @@ class State(NamedTuple):
 
     w: Floats
     c: Floats
-    c_client: Floats
+    c_i: Floats
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,23 +83,23 @@ class FedElasticNet2(Algorithm):
     def not_affine(self) -> str:
         return _elastic.piecewise(self.l1, self.epsilon)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         clients = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
-        return State(w=start, c=np.zeros_like(start), c_client=clients)
+        return State(w=start, c=np.zeros_like(start), c_i=clients)
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
         sent = state.w[:, None]
-        correction = state.c[:, None] - state.c_client
+        correction = state.c[:, None] - state.c_i
         local = _elastic.solve(oracle, work, sent, exact=False, l1=self.l1, l2=self.l2, linear=correction)
         moved = local - sent
         length = work.rate * np.maximum(work.steps, 1)[:, :, None]
-        c_client = keep_absent(work.active, -correction - moved / length, state.c_client)
-        change = c_client - state.c_client
+        c_i = keep_absent(work.active, -correction - moved / length, state.c_i)
+        change = c_i - state.c_i
         upload = _elastic.cut(moved, self.epsilon)
         after = State(
             w=state.w + self.server_rate * aggregate(work.weights, upload),
-            c=state.c + aggregate(work.p[None], change),
-            c_client=c_client,
+            c=aggregate(work.p, c_i),
+            c_i=c_i,
         )
         return Outcome(
             after,

@@ -59,14 +59,14 @@ class Mime(Algorithm):
     name: ClassVar[str] = "mime"
     title: ClassVar[str] = "MIME"
 
-    momentum: float = 0.0
+    momentum: float = 0.9
     server_rate: float = 1.0
 
     def __post_init__(self) -> None:
         checks.real("Mime", "momentum", self.momentum, low=0, high=1, open_high=True)
         checks.real("Mime", "server_rate", self.server_rate, low=0, open_low=True)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, m=np.zeros_like(start))
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -61,7 +61,7 @@ class MimeLite(Algorithm):
         checks.real("MimeLite", "momentum", self.momentum, low=0, high=1, open_high=True)
         checks.real("MimeLite", "server_rate", self.server_rate, low=0, open_low=True)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, m=np.zeros_like(start))
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -81,7 +81,7 @@ class PFedMe(Algorithm):
         checks.boolean("PFedMe", "reset_inner", self.reset_inner)
         checks.real("PFedMe", "server_mix", self.server_mix, low=0, open_low=True)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, theta=np.repeat(start[:, None], oracle.num_clients, axis=1))
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -64,7 +64,7 @@ class Ruan(Algorithm):
     def __post_init__(self) -> None:
         checks.choice("Ruan", "scheme", self.scheme, [scheme.value for scheme in Scheme])
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start)
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -21,8 +21,7 @@ Reading taken.
   :math:`\sum_i p_i f_i` as fixed point. One public code instead scales :math:`c` by :math:`1/(N p_i)` on the client;
   that variant is not taken.
 * Option I's extra pass uses the full gradient.
-* Control variates start at zero, or at the gradients at the starting model. The objective's weights are not known
-  before the first round, so :math:`c` then starts at the plain mean.
+* Control variates start at zero, or at the gradients at the starting model.
 
 With full participation and equal step counts, option II from zero is FedGATE with :math:`\delta_i = c_i - c`, and
 VRL-SGD if :math:`\eta_g = 1`.
@@ -78,11 +77,11 @@ class Scaffold(Algorithm):
         checks.choice("Scaffold", "initial", self.initial, ("zero", "gradient"))
         checks.real("Scaffold", "server_rate", self.server_rate, low=0, open_low=True)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         c_i = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
         if self.initial == "gradient":
             c_i = c_i + oracle.gradient(start[:, None])
-        return State(w=start, c=c_i.mean(axis=1), c_i=c_i)
+        return State(w=start, c=aggregate(p, c_i), c_i=c_i)
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
         sent = state.w[:, None]
@@ -94,11 +93,9 @@ class Scaffold(Algorithm):
         else:
             fresh = state.c_i - c - moved / (np.maximum(work.steps, 1)[:, :, None] * work.rate)
         c_i = keep_absent(work.active, fresh, state.c_i)
-        after = State(
-            w=state.w + self.server_rate * aggregate(work.weights, moved), c=aggregate(work.p, c_i), c_i=c_i
-        )
+        w = state.w + self.server_rate * aggregate(work.weights, moved)
         return Outcome(
-            after,
+            State(w=w, c=aggregate(work.p, c_i), c_i=c_i),
             local,
             uplink=(Message(moved), Message(c_i - state.c_i)),
             downlink=(Message(sent), Message(c)),

@@ -72,7 +72,7 @@ class SignSGD(Algorithm):
     def not_affine(self) -> str:
         return "signs of the gradients and of their vote"
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, m=np.zeros((start.shape[0], oracle.num_clients, oracle.dim)))
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

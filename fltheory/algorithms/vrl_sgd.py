@@ -61,7 +61,7 @@ class VRLSGD(Algorithm):
     def __post_init__(self) -> None:
         checks.boolean("VRLSGD", "warm_up", self.warm_up)
 
-    def init(self, start: Floats, oracle: Oracle) -> State:
+    def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, delta=np.zeros((start.shape[0], oracle.num_clients, oracle.dim)))
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:

@@ -19,6 +19,7 @@ import numpy as np
 
 from fltheory.checks import Floats
 from fltheory.engines.affine import Prober, RoundMap
+from fltheory.engines.terms import Terms
 from fltheory.errors import Diverged, NotAffine, NotApplicable
 from fltheory.experiment import Experiment
 from fltheory.oracle import Round
@@ -26,13 +27,10 @@ from fltheory.provenance import provenance
 from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.quadratic.problem import Quadratic
 from fltheory.recording import Record
-from fltheory.trajectories import Trajectories, simultaneous_half_width
+from fltheory.trajectories import LEVEL, Trajectories, simultaneous_half_width
 
 OUTCOMES = 256
 """Outcomes of one round that are still enumerated."""
-
-LEVEL = 0.99
-"""Coverage of the band around curves for which participation was sampled."""
 
 
 def exact_trajectories(experiment: Experiment, *, seed: int, replicates: int, record: Record) -> Trajectories:
@@ -49,7 +47,7 @@ def exact_trajectories(experiment: Experiment, *, seed: int, replicates: int, re
         )
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            paths, enumerated = _paths(experiment, problem, seed, replicates)
+            paths, enumerated = _paths(experiment, problem, seed, replicates, record)
     except NotAffine as error:
         raise NotAffine(_named(experiment, error)) from None
     stacked = {name: np.stack([path[name] for path in paths]) for name in paths[0]}
@@ -76,11 +74,11 @@ def exact_trajectories(experiment: Experiment, *, seed: int, replicates: int, re
 
 
 def _paths(
-    experiment: Experiment, problem: Quadratic, seed: int, replicates: int
+    experiment: Experiment, problem: Quadratic, seed: int, replicates: int, record: Record
 ) -> tuple[list[dict[str, Floats]], bool]:
     """Return curves, and whether participation was enumerated (one path) or sampled (one per replicate)."""
     oracle = ClosedFormOracle(problem, inside=experiment.algorithm.rotation_equivariant)
-    propagation = Propagation(experiment, Prober(experiment.algorithm, oracle))
+    propagation = Propagation(experiment, Prober(experiment.algorithm, oracle, spread=record.consensus))
     try:
         return [propagation.run(propagation.enumerated())], True
     except NotEnumerable:
@@ -91,11 +89,8 @@ class NotEnumerable(Exception):
     """The law of participation cannot be listed; it has to be sampled."""
 
 
-class Weighted(NamedTuple):
-    """One possible round and its probability."""
-
-    probability: float
-    work: Round
+Law = list[tuple[float, Round]]
+"""The possible rounds at one index, with their probabilities."""
 
 
 @dataclass
@@ -111,46 +106,25 @@ class Propagation:
     def __init__(self, experiment: Experiment, prober: Prober) -> None:
         self._experiment = experiment
         self._prober = prober
+        self._terms = Terms(experiment)
         self._maps: dict[bytes, _Prepared] = {}
         self._separable = prober.oracle.separable
         self._weights = prober.model_weights()
 
-    def enumerated(self) -> list[list[Weighted]]:
+    def enumerated(self) -> list[Law]:
         """Return all outcomes of every round; raises if they are too many."""
-        experiment, problem = self._experiment, self._experiment.problem
-        laws: list[list[Weighted]] = []
-        for index in range(experiment.rounds):
-            rate = experiment.rate_at(index)
-            try:
-                listed = experiment.participation.round_outcomes(
-                    index, rate, problem.weights, problem.sample_counts, limit=OUTCOMES
-                )
-            except NotApplicable:
-                raise NotEnumerable from None
-            laws.append([Weighted(probability, work) for probability, work in listed])
-        return laws
+        try:
+            return [self._terms.outcomes(index, limit=OUTCOMES) for index in range(self._experiment.rounds)]
+        except NotApplicable:
+            raise NotEnumerable from None
 
-    def sampled(self, seed: int, replicate: int) -> list[list[Weighted]]:
+    def sampled(self, seed: int, replicate: int) -> list[Law]:
         """Return one sampled outcome per round."""
-        experiment, problem = self._experiment, self._experiment.problem
-        return [
-            [
-                Weighted(
-                    1.0,
-                    experiment.participation.round(
-                        index,
-                        experiment.rate_at(index),
-                        problem.weights,
-                        problem.sample_counts,
-                        seed=seed,
-                        replicates=range(replicate, replicate + 1),
-                    ),
-                )
-            ]
-            for index in range(experiment.rounds)
-        ]
+        block = range(replicate, replicate + 1)
+        rounds = range(self._experiment.rounds)
+        return [[(1.0, self._terms.sample(index, seed=seed, replicates=block))] for index in rounds]
 
-    def run(self, laws: list[list[Weighted]]) -> dict[str, Floats]:
+    def run(self, laws: list[Law]) -> dict[str, Floats]:
         """Propagate the moments through the given rounds and return the curves."""
         experiment, oracle = self._experiment, self._prober.oracle
         assert experiment.start is not None  # Experiment fills it in
@@ -171,13 +145,13 @@ class Propagation:
             moments, scalars[:, index + 1] = self._advance(index, law, moments, start, share)
             self._look(moments, means, spreads, index + 1)
         scalars[1:] = np.cumsum(scalars[1:], axis=1)
-        weights = [laws[0][0].work.p] + [law[0].work.p for law in laws]
+        weights = [laws[0][0][1].p] + [law[0][1].p for law in laws]
         curves = self._judge(means, spreads, weights)
         curves |= {"consensus_sq": scalars[0], "uplink_bits": scalars[1], "downlink_bits": scalars[2]}
         return curves
 
     def _advance(
-        self, index: int, law: list[Weighted], moments: _Moments | None, start: Floats, share: float
+        self, index: int, law: Law, moments: _Moments | None, start: Floats, share: float
     ) -> tuple[_Moments, Floats]:
         means, covariances, probabilities = [], [], []
         scalars = np.zeros(3)

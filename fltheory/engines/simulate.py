@@ -16,6 +16,7 @@ import numpy as np
 
 from fltheory import checks
 from fltheory.checks import Floats
+from fltheory.engines.terms import Terms
 from fltheory.experiment import Experiment
 from fltheory.problem import EngineOracle
 from fltheory.provenance import provenance
@@ -114,21 +115,16 @@ def _run_block(
     assert experiment.start is not None  # Experiment fills it in
     start = np.tile(oracle.enter(experiment.start), (len(block), 1))
     recorder = Recorder(experiment, oracle, block, seed, record)
+    terms = Terms(experiment)
     with np.errstate(over="ignore", invalid="ignore"):
         oracle.begin_round(0)
-        state = algorithm.init(start, oracle)
-        recorder.start(state, participation.objective_weights(0, problem.weights, problem.sample_counts))
+        p = participation.objective_weights(0, problem.weights, problem.sample_counts)
+        state = algorithm.init(start, oracle, p)
+        recorder.start(state, p)
         for index in range(experiment.rounds):
             if index > 0:
                 oracle.begin_round(index)
-            work = participation.round(
-                index,
-                experiment.rate_at(index),
-                problem.weights,
-                problem.sample_counts,
-                seed=seed,
-                replicates=block,
-            )
+            work = terms.sample(index, seed=seed, replicates=block)
             outcome = algorithm.round(state, oracle, work)
             recorder.after(outcome, work)
             state = outcome.state

@@ -72,7 +72,8 @@ class Participation:
         parts = (("selection", Selection), ("steps", StepLaw), ("timeline", Timeline))
         for part, kind in parts:
             value = getattr(self, part)
-            if not isinstance(value, kind):
+            # A class has all the attributes of its instances, so the protocol alone would let it through.
+            if isinstance(value, type) or not isinstance(value, kind):
                 raise checks.fail(
                     "Participation", part, f"a {kind.__name__}", value, "see fltheory.participation for the choices"
                 )
@@ -96,6 +97,11 @@ class Participation:
         """Return whether round ``index`` has only one outcome."""
         all_asked = self.selection.asks_all(int(np.count_nonzero(self.members(index))))
         return all_asked and bool(np.all(self.step_pmf(index).max(axis=1) == 1.0))
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether all rounds have the same law: nobody arrives or departs and step counts do not change."""
+        return not self.timeline.events and self.steps.stationary
 
     def objective_weights(self, index: int, p: Floats, sample_counts: Floats) -> Floats:
         """Return the weights of the objective in round ``index``, shape ``(clients,)``.

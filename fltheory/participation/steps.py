@@ -30,6 +30,11 @@ class StepLaw(Protocol):
         """Name in configuration files."""
         ...
 
+    @property
+    def stationary(self) -> bool:
+        """Whether all rounds have the same law."""
+        ...
+
     def check(self, num_clients: int, local_steps: int) -> None:
         """Raise unless the law fits this many clients and assigned steps."""
         ...
@@ -44,6 +49,7 @@ class FullSteps:
     """Every asked client completes all steps."""
 
     name: ClassVar[str] = "full"
+    stationary: ClassVar[bool] = True
 
     def check(self, num_clients: int, local_steps: int) -> None:
         """Nothing can be wrong."""
@@ -63,6 +69,7 @@ class StepCounts:
     """
 
     name: ClassVar[str] = "counts"
+    stationary: ClassVar[bool] = True
 
     pmf: ArrayLike
 
@@ -94,6 +101,7 @@ class UniformSteps:
     """
 
     name: ClassVar[str] = "uniform"
+    stationary: ClassVar[bool] = True
 
     low: int
 
@@ -121,6 +129,7 @@ class BernoulliSteps:
     """
 
     name: ClassVar[str] = "bernoulli"
+    stationary: ClassVar[bool] = True
 
     probability: float | Floats
 
@@ -157,6 +166,7 @@ class Trace:
     """
 
     name: ClassVar[str] = "trace"
+    stationary: ClassVar[bool] = False
 
     steps: ArrayLike
 
@@ -198,6 +208,7 @@ class TimeVarying:
     """
 
     name: ClassVar[str] = "time-varying"
+    stationary: ClassVar[bool] = False
 
     laws: tuple[StepLaw, ...]
     starts: tuple[int, ...]
@@ -205,7 +216,7 @@ class TimeVarying:
     def __post_init__(self) -> None:
         laws, starts = tuple(self.laws), tuple(self.starts)
         for law in laws:
-            if not isinstance(law, StepLaw):
+            if isinstance(law, type) or not isinstance(law, StepLaw):
                 raise checks.fail("TimeVarying", "laws", "step laws", law, "use the classes of participation.steps")
         for start in starts:
             checks.integer("TimeVarying", "starts", start, low=0)

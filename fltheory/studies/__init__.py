@@ -1,0 +1,1 @@
+"""Experiments of the papers as data: settings and results, without drawing."""
