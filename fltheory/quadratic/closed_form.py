@@ -190,6 +190,8 @@ class ClosedFormOracle:
         """Note that local steps use minibatches ``0 .. count - 1``: as one source, so nothing else may use them."""
         if self._spent and count and np.any(self._data.sigma):
             raise NotAffine("local steps are run twice on the same minibatches of a round")
+        if any(kind == "minibatch" and index < count for kind, index in self.sources):
+            raise NotAffine("a minibatch is used a second time by the local steps of the same round")
         self._spent = max(self._spent, count)
 
     def _unit(self, source: Source) -> Floats | None:

@@ -31,7 +31,7 @@ def compiled_steps(data: RoundData, step: Step) -> Floats:
     out = np.empty((data.replicates, clients, dim))
     kernel.local_steps(
         out,
-        basis=data.rotation,
+        basis=None if data.rotation is None else _plain(data.rotation),
         hessian=_plain(data.hessian),
         pull=_plain(step.pull),
         steps=_plain(step.steps),

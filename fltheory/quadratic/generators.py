@@ -90,11 +90,21 @@ def noisy_quadratic(
             f"{owner}.client_drift_sq must be 0 for one client with centred drift, got client_drift_sq={drift_sq:g}; "
             "set client_drift_centred to false, or add clients"
         )
-    drift = _spread(rng.standard_normal((clients, dim)), np.full(clients, 1 / clients), drift_sq, centred)
     growth = checks.real(owner, "client_growth", client_growth, low=0, high=1)
     if growth > 0 and clients == 1:
         raise checks.fail(owner, "client_growth", "0 for one client", growth)
-    signs = np.where(np.arange(clients) % 2 == 0, 1.0, -1.0)[:, None]
+    equal = np.full(clients, 1 / clients)
+    alpha = _spread(np.where(np.arange(clients) % 2 == 0, 1.0, -1.0)[:, None], equal, growth**2, True)[:, 0]
+    if growth > 0 and clients == 2 and centred and drift_sq > 0 and not fresh:
+        raise InvalidParameter(
+            f"{owner}.client_growth must be 0 for two clients with centred drift, got client_growth={growth:g}; the "
+            "drift and its growth would point the same way: add clients, or set client_drift_centred to false"
+        )
+    drawn = rng.standard_normal((clients, dim))
+    if growth > 0:
+        # Without the part along alpha, ||delta_i + alpha_i grad f||^2 has no cross term on average over clients.
+        drawn -= np.outer(alpha, alpha @ drawn) / (alpha @ alpha)
+    drift = _spread(drawn, equal, drift_sq, centred)
     noise = checks.real(owner, "noise_sq", noise_sq, low=0)
     return Quadratic(
         hessian=values[None],
@@ -106,7 +116,7 @@ def noisy_quadratic(
         fresh_drift_sq=drift_sq if fresh else 0.0,
         fresh_drift_centred=fresh and centred and drift_sq > 0,
         round_drift_sq=checks.real(owner, "round_drift_sq", round_drift_sq, low=0),
-        client_growth=_spread(signs, np.full(clients, 1 / clients), growth**2, True)[:, 0],
+        client_growth=alpha,
         round_growth=checks.real(owner, "round_growth", round_growth, low=0, high=1),
         noise_sq=np.full(clients, noise),
         noise_law=noise_law,
@@ -168,7 +178,11 @@ def client_quadratics(
     """
     owner = "client_quadratics"
     clients = checks.integer(owner, "num_clients", num_clients, low=1)
+    checks.integer(owner, "dim", dim, low=1)
     checks.real(owner, "mu", mu, low=0)
+    checks.real(owner, "L", L, low=0, open_low=True)
+    if mu > L:
+        raise InvalidParameter(f"{owner}.mu must be in [0, L], got mu={mu:g} with L={L:g}")
     gap = checks.real(owner, "dissimilarity", dissimilarity, low=0)
     if clients == 1 and gap > 0:
         raise checks.fail(owner, "dissimilarity", "0 for one client", gap)
@@ -178,7 +192,10 @@ def client_quadratics(
     counts = checks.array(owner, "sample_counts", counts, shape=(clients,), low=0.0)
     if counts.sum() <= 0:
         raise InvalidParameter(f"{owner}.sample_counts must have a positive sum, got {counts.sum():g}")
-    noise = np.broadcast_to(np.asarray(noise_sq, dtype=np.float64), (clients,)) if np.ndim(noise_sq) == 0 else noise_sq
+    spread = checks.real(owner, "spread", spread, low=0)
+    if spread > 0 and np.count_nonzero(counts) == 1:
+        raise checks.fail(owner, "spread", "0 if only one client has samples", spread)
+    noise = np.full(clients, checks.real(owner, "noise_sq", noise_sq, low=0)) if np.ndim(noise_sq) == 0 else noise_sq
     rng = seeding.generator(seed, Purpose.INSTANCE)
     exact_ends = gap < L - mu or dim == 1
     base = _spectrum(owner, dim, mu, L - gap, spectrum, rng) if exact_ends else np.full(dim, float(mu))
@@ -201,7 +218,7 @@ def client_quadratics(
         )
         hessian = (hessian + hessian.swapaxes(1, 2)) / 2
     p = counts / counts.sum()
-    around = _spread(rng.standard_normal((clients, dim)), p, checks.real(owner, "spread", spread, low=0), True)
+    around = _spread(rng.standard_normal((clients, dim)), p, spread, True)
     minimisers = checks.real(owner, "radius", radius, low=0) * _direction(rng, dim) + around
     curved = hessian * minimisers if hessian.ndim == 2 else np.matmul(hessian, minimisers[..., None])[..., 0]
     return Quadratic(

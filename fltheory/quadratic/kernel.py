@@ -4,10 +4,9 @@ Everything that is compiled together stays in this file, since numba's disk cach
 elsewhere. Functions take arrays and scalars only, run serially over a block of replicates and release the
 interpreter lock, so that the engine can run blocks in threads; the numbers do not depend on the split.
 
-Normals are those of :mod:`fltheory.seeding` with the logarithm, sine and cosine replaced by polynomials that
-LLVM can vectorise. The logarithm uses :math:`\ln m = 2\,\mathrm{artanh}\frac{m-1}{m+1}` on
-:math:`[\sqrt{1/2}, \sqrt2)`, the trigonometric functions Taylor's series on :math:`[-\pi/4, \pi/4]`; both are
-accurate to about :math:`10^{-15}`. Division and the bit tricks need ``error_model="numpy"`` to vectorise.
+Normals are those of :mod:`fltheory.seeding`, operation by operation, so that both have the same bits: loops over
+32-bit integers and floats that LLVM vectorises (division needs ``error_model="numpy"`` for that), and no fused
+operations in the generator. The local steps are in double precision and may be fused.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ _LOW = np.uint64(0xFFFFFFFF)
 # Adding an integer below 2^52 to these bits and subtracting 2^52 converts it to a float without a call.
 _TWO_52_BITS = np.uint64(0x4330000000000000)
 _TWO_52 = 4503599627370496.0
-_SQRT_HALF_BITS = np.uint64(0x3FE6A09E667F3BCD)
-_EXPONENT_BIAS = np.uint64(1024 << 52)
-_EXPONENT_MASK = np.uint64(0xFFF0000000000000)
-_TURN = 2.0 * math.pi / 4294967296.0
-_LN2 = math.log(2.0)
 _ROOT3 = math.sqrt(3.0)
+_F = np.float32
+_I = np.int32
+_LN2 = np.float32(math.log(2.0))
+_TURN = np.float32(2.0 * math.pi / 2**32)
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+_EXACT: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": False}
+_OPTIONS: dict[str, Any] = {**_EXACT, "fastmath": {"contract"}}
 
 
 @njit(inline="always")
@@ -51,77 +50,60 @@ def _word(key, counter):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(inline="always")
-def _radius(high):  # type: ignore[no-untyped-def]
-    x = np.uint64(high | _TWO_52_BITS).view(np.float64) - (_TWO_52 - 0.5)
-    bits = np.float64(x).view(np.uint64)
-    shifted = bits - _SQRT_HALF_BITS + _EXPONENT_BIAS
-    m = np.uint64(bits - ((shifted & _EXPONENT_MASK) - _EXPONENT_BIAS)).view(np.float64)
-    exponent = np.uint64((shifted >> np.uint64(52)) | _TWO_52_BITS).view(np.float64) - (_TWO_52 + 1056.0)
-    s = (m - 1.0) / (m + 1.0)
-    z = s * s
-    p = 1.0 / 17.0 + z / 19.0
-    p = 1.0 / 15.0 + z * p
-    p = 1.0 / 13.0 + z * p
-    p = 1.0 / 11.0 + z * p
-    p = 1.0 / 9.0 + z * p
-    p = 1.0 / 7.0 + z * p
-    p = 1.0 / 5.0 + z * p
-    p = 1.0 / 3.0 + z * p
-    logarithm = 2.0 * s * (1.0 + z * p)
-    return np.sqrt(-2.0 * (logarithm + exponent * _LN2))
-
-
-@njit(inline="always")
-def _fill(law, key, first, count, head, tail):  # type: ignore[no-untyped-def]
+@njit(**_EXACT)
+def _fill(law, key, first, count, high, low, head, tail):  # type: ignore[no-untyped-def]
     """Write the vectors of words ``first .. first + count`` as two half-vectors per word."""
     if law == 1:
         scale = 2.0 * _ROOT3 / 4294967296.0
         for m in range(count):
             w = _word(key, np.uint64(first + m))
-            u = np.uint64((w >> np.uint64(32)) | _TWO_52_BITS).view(np.float64) - (_TWO_52 - 0.5)
-            v = np.uint64((w & _LOW) | _TWO_52_BITS).view(np.float64) - (_TWO_52 - 0.5)
-            head[m] = u * scale - _ROOT3
-            tail[m] = v * scale - _ROOT3
-    else:
-        for m in range(count):
-            w = _word(key, np.uint64(first + m))
-            r = _radius(w >> np.uint64(32))
-            low = w & _LOW
-            quadrant = (low + np.uint64(1 << 29)) >> np.uint64(30)
-            rest = low - (quadrant << np.uint64(30)) + np.uint64(1 << 31)
-            f = (np.uint64(rest | _TWO_52_BITS).view(np.float64) - (_TWO_52 + 2147483648.0)) * _TURN
-            f2 = f * f
-            sine = 1.0 / 39916800.0 - f2 / 6227020800.0
-            sine = 1.0 / 362880.0 - f2 * sine
-            sine = 1.0 / 5040.0 - f2 * sine
-            sine = 1.0 / 120.0 - f2 * sine
-            sine = 1.0 / 6.0 - f2 * sine
-            sine = f * (1.0 - f2 * sine)
-            cosine = 1.0 / 479001600.0 - f2 / 87178291200.0
-            cosine = 1.0 / 3628800.0 - f2 * cosine
-            cosine = 1.0 / 40320.0 - f2 * cosine
-            cosine = 1.0 / 720.0 - f2 * cosine
-            cosine = 1.0 / 24.0 - f2 * cosine
-            cosine = 0.5 - f2 * cosine
-            cosine = 1.0 - f2 * cosine
-            odd = (quadrant & _ONE) != np.uint64(0)
-            a = sine if odd else cosine
-            b = cosine if odd else sine
-            sign_a = ((quadrant + _ONE) & np.uint64(2)) << np.uint64(62)
-            sign_b = (quadrant & np.uint64(2)) << np.uint64(62)
-            head[m] = r * np.uint64(np.float64(a).view(np.uint64) ^ sign_a).view(np.float64)
-            tail[m] = r * np.uint64(np.float64(b).view(np.uint64) ^ sign_b).view(np.float64)
+            u = np.uint64((w >> np.uint64(32)) | _TWO_52_BITS).view(np.float64) - _TWO_52
+            v = np.uint64((w & _LOW) | _TWO_52_BITS).view(np.float64) - _TWO_52
+            head[m] = _F((u + 0.5) * scale - _ROOT3)
+            tail[m] = _F((v + 0.5) * scale - _ROOT3)
+        return
+    for m in range(count):
+        w = _word(key, np.uint64(first + m))
+        high[m] = _I(w >> np.uint64(33))
+        low[m] = _I(w)
+    for m in range(count):
+        bits = _I(np.float32(_F(high[m]) + _F(0.5)).view(_I))
+        exponent = _I(_I(bits - _I(0x3F3504F3)) >> 23)
+        mantissa = _I(bits - _I(exponent << 23)).view(_F)
+        s = (mantissa - _F(1)) / (mantissa + _F(1))
+        z = s * s
+        p = _F(1 / 7) + z * _F(1 / 9)
+        p = _F(1 / 5) + z * p
+        p = _F(1 / 3) + z * p
+        logarithm = _F(2) * s * (_F(1) + z * p) + _F(_I(exponent - 31)) * _LN2
+        radius = np.sqrt(_F(-2) * logarithm)
+        quarter = _I(_I(low[m] + _I(1 << 29)) >> 30)
+        angle = _F(_I(low[m] - _I(quarter << 30))) * _TURN
+        z = angle * angle
+        sine = _F(-1 / 5040) + z * _F(1 / 362880)
+        sine = _F(1 / 120) + z * sine
+        sine = _F(-1 / 6) + z * sine
+        sine = angle * (_F(1) + z * sine)
+        cosine = _F(-1 / 720) + z * _F(1 / 40320)
+        cosine = _F(1 / 24) + z * cosine
+        cosine = _F(-1 / 2) + z * cosine
+        cosine = _F(1) + z * cosine
+        odd = (quarter & 1) != 0
+        x = sine if odd else cosine
+        y = cosine if odd else sine
+        sign_x = _I(_I((quarter + 1) & 2) << 30)
+        sign_y = _I(_I(quarter & 2) << 30)
+        head[m] = radius * _I(np.float32(x).view(_I) ^ sign_x).view(_F)
+        tail[m] = radius * _I(np.float32(y).view(_I) ^ sign_y).view(_F)
 
 
 @njit(**_OPTIONS)
 def _unit_vectors(law, keys, vector, out):  # type: ignore[no-untyped-def]
     count, dim = out.shape
     half = (dim + 1) // 2
-    head = np.empty(half)
-    tail = np.empty(half)
+    high, low, head, tail = np.empty(half, _I), np.empty(half, _I), np.empty(half, _F), np.empty(half, _F)
     for n in range(count):
-        _fill(law, keys[n], vector * half, half, head, tail)
+        _fill(law, keys[n], vector * half, half, high, low, head, tail)
         for j in range(half):
             out[n, j] = head[j]
         for j in range(half, dim):
@@ -161,9 +143,8 @@ def _steps_diagonal(  # type: ignore[no-untyped-def]
     for r in range(steps.shape[0]):
         for i in range(steps.shape[1]):
             most = max(most, steps[r, i])
-    vectors = 1 if fixed >= 0 else most
-    head = np.zeros(vectors * half)
-    tail = np.zeros(vectors * half)
+    size = half if fixed >= 0 else most * half
+    high, low, head, tail = np.empty(size, _I), np.empty(size, _I), np.zeros(size, _F), np.zeros(size, _F)
     w = np.empty(dim)
     slope = np.empty(dim)
     shift = np.empty(dim)
@@ -189,9 +170,9 @@ def _steps_diagonal(  # type: ignore[no-untyped-def]
                 still[j] = rate * (c[j] - q[j] * a[j])
             if noise != 0.0 and not recentre and count > 0:
                 if fixed >= 0:
-                    _fill(law, keys[r, i], fixed * half, half, head, tail)
+                    _fill(law, keys[r, i], fixed * half, half, high, low, head, tail)
                 else:
-                    _fill(law, keys[r, i], 0, count * half, head, tail)
+                    _fill(law, keys[r, i], 0, count * half, high, low, head, tail)
             else:
                 noise = 0.0
             if rho == 0.0 and l1 == 0.0:
@@ -230,8 +211,7 @@ def _steps_dense(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     replicates, clients, dim = out.shape
     half = (dim + 1) // 2
-    head = np.zeros(half)
-    tail = np.zeros(half)
+    high, low, head, tail = np.empty(half, _I), np.empty(half, _I), np.zeros(half, _F), np.zeros(half, _F)
     w = np.empty(dim)
     moved = np.empty(dim)
     drawn = np.zeros(dim)
@@ -256,7 +236,7 @@ def _steps_dense(  # type: ignore[no-untyped-def]
             for k in range(count):
                 vector = fixed if fixed >= 0 else k
                 if level != 0.0 and (fixed < 0 or k == 0):
-                    _fill(law, keys[r, i], vector * half, half, head, tail)
+                    _fill(law, keys[r, i], vector * half, half, high, low, head, tail)
                     for j in range(dim):
                         drawn[j] = head[j] if j < half else tail[j - half]
                         noise[j] = 0.0 if rotate else drawn[j]

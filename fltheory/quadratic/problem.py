@@ -140,7 +140,7 @@ class Quadratic:
             if not np.allclose(basis @ basis.T, np.eye(dim), atol=1e-9):
                 raise InvalidParameter("Quadratic.basis must be orthogonal; take Q of a QR decomposition")
             values["basis"] = basis
-        if self.fresh_drift_centred and clients == 1 and self.fresh_drift_sq > 0:
+        if self.fresh_drift_centred and clients == 1:
             raise InvalidParameter("Quadratic.fresh_drift_centred needs at least two clients")
         for name, value in values.items():
             object.__setattr__(self, name, value)

@@ -13,6 +13,7 @@ import numpy as np
 
 from fltheory.checks import Floats
 from fltheory.errors import NotApplicable
+from fltheory.quadratic.objective import NULL
 
 _SWEEPS = 20_000
 _TOLERANCE = 1e-14
@@ -26,8 +27,8 @@ def soft(x: Floats, threshold: float) -> Floats:
 def elastic_net_minimiser(curvature: Floats, slope: Floats, pull: float, l1: float) -> Floats:
     """Return the minimisers for curvatures ``(r | 1, n, d)`` or ``(r | 1, n, d, d)`` and slopes ``(r, n, d)``."""
     dense = curvature.ndim == slope.ndim + 1
-    diagonal = np.diagonal(curvature, axis1=-2, axis2=-1) if dense else curvature
-    if np.min(diagonal) + pull <= 0:
+    values = np.linalg.eigvalsh(curvature) if dense and pull <= 0 else curvature
+    if pull <= 0 and np.min(values) + pull <= NULL * np.max(values):
         raise NotApplicable(
             "the sub-problem has no unique minimiser: the Hessian is singular and the quadratic pull is 0; "
             "choose a positive pull, or mu > 0"
