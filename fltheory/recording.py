@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fltheory import checks
-from fltheory.algorithms._algorithm import Outcome
+from fltheory.algorithms._algorithm import Algorithm, Outcome
 from fltheory.checks import Floats
 from fltheory.communication import entropy_bits, message_bits, message_nonzeros
 from fltheory.errors import Diverged
@@ -23,7 +24,8 @@ class Record:
     Parameters
     ----------
     consensus
-        Spread of the participants' local models.
+        Spread of the participants' local models: ``None`` records it where local models are seen, ``True`` insists
+        (the compiled engine then runs every step), ``False`` leaves it out.
     nonzeros
         Non-zero entries sent to the server.
     entropy_bin
@@ -32,7 +34,7 @@ class Record:
         The models themselves (memory grows with the number of rounds).
     """
 
-    consensus: bool = True
+    consensus: bool | None = None
     nonzeros: bool = False
     entropy_bin: float | None = None
     models: bool = False
@@ -46,9 +48,19 @@ class Recorder:
     """Curves of one block of replicates, filled round by round.
 
     A model is judged by the objective in force during the round that produced it; the start by that of round 0.
+    ``inside`` says whether local models and messages are seen, or only models.
     """
 
-    def __init__(self, experiment: Experiment, oracle: EngineOracle, replicates: range, seed: int, record: Record):
+    def __init__(
+        self,
+        experiment: Experiment,
+        oracle: EngineOracle,
+        replicates: range,
+        seed: int,
+        record: Record,
+        *,
+        inside: bool,
+    ) -> None:
         self._experiment = experiment
         self._oracle = oracle
         self._replicates = replicates
@@ -59,24 +71,37 @@ class Recorder:
         self._mass = 0.0
         algorithm = experiment.algorithm
         names = ["distance_sq", "gap", "gradient_norm_sq", "uplink_bits", "downlink_bits"]
-        names += ["consensus_sq"] * record.consensus + ["nonzeros"] * record.nonzeros
+        names += ["consensus_sq"] * (inside and record.consensus is not False) + ["nonzeros"] * record.nonzeros
         names += ["entropy"] * (record.entropy_bin is not None)
         names += ["average_gap", "average_distance_sq"] * (experiment.averaging is not None)
-        self._personal = type(algorithm).personal is not _no_personal_models()
+        self._personal = has_personal_models(algorithm)
         names += ["personal_gap"] * self._personal
         shape = (len(replicates), experiment.rounds + 1)
         self.curves = {name: np.zeros(shape) for name in names}
         if record.models:
             self.curves["models"] = np.zeros((*shape, experiment.problem.dim))
 
-    def start(self, state: object, p: Floats) -> None:
+    def start(self, state: Any, p: Floats) -> None:
         """Record the state before round 0."""
-        self._judge(0, state, p)
+        self.start_model(self._experiment.algorithm.model(state), p)
+        self._judge_personal(0, state, p)
+
+    def start_model(self, w: Floats, p: Floats) -> None:
+        """Record the model before round 0, shape ``(replicates, dim)``."""
+        self._judge(0, w, p)
+
+    def after_model(self, w: Floats, work: Round, uplink_bits: float, downlink_bits: float) -> None:
+        """Record the model after a round whose messages are known by their size only."""
+        column = work.index + 1
+        self._judge(column, w, work.p)
+        for name, bits in (("uplink_bits", uplink_bits), ("downlink_bits", downlink_bits)):
+            self.curves[name][:, column] = self.curves[name][:, column - 1] + bits
 
     def after(self, outcome: Outcome, work: Round) -> None:
         """Record the state after a round, and what was sent in it."""
         column = work.index + 1
-        self._judge(column, outcome.state, work.p)
+        self._judge(column, self._experiment.algorithm.model(outcome.state), work.p)
+        self._judge_personal(column, outcome.state, work.p)
         curves, active = self.curves, work.active
         for name, messages in (("uplink_bits", outcome.uplink), ("downlink_bits", outcome.downlink)):
             bits = sum((message_bits(message) * active).sum(axis=1) for message in messages)
@@ -87,18 +112,20 @@ class Recorder:
             sent = sum((message_nonzeros(message) * active).sum(axis=1) for message in outcome.uplink)
             curves["nonzeros"][:, column] = curves["nonzeros"][:, column - 1] + sent
         if self._record.entropy_bin is not None:
+            ends = (len(self._replicates), active.shape[1])
+            spread = [np.broadcast_to(m.values, (*ends, m.values.shape[-1])) for m in outcome.uplink]
             for r in range(len(self._replicates)):
-                sent = [message.values[r][active[r % len(active)]].ravel() for message in outcome.uplink]
+                sent = [values[r][active[r % len(active)]].ravel() for values in spread]
                 entries = np.concatenate([*sent, np.zeros(0)])
                 curves["entropy"][r, column] = entropy_bits(entries, self._record.entropy_bin) if entries.size else 0.0
 
-    def _judge(self, column: int, state: object, p: Floats) -> None:
+    def _judge(self, column: int, w: Floats, p: Floats) -> None:
         objective = self._objectives.get(p.tobytes())
         if objective is None:
             objective = self._objectives.setdefault(p.tobytes(), self._oracle.objective(p))
-        algorithm, curves = self._experiment.algorithm, self.curves
-        w = algorithm.model(state)
-        curves["distance_sq"][:, column] = np.einsum("rd,rd->r", w - objective.w_star, w - objective.w_star)
+        curves = self.curves
+        away = w - objective.w_star
+        curves["distance_sq"][:, column] = np.einsum("rd,rd->r", away, away)
         self._require_finite(column)
         curves["gap"][:, column] = objective.gap(w)
         gradient = objective.gradient(w)
@@ -109,12 +136,13 @@ class Recorder:
             self._average = w if self._average is None else self._average + weight / self._mass * (w - self._average)
             curves["average_gap"][:, column] = objective.gap(self._average)
             curves["average_distance_sq"][:, column] = np.sum((self._average - objective.w_star) ** 2, axis=1)
-        if self._personal:
-            personal = algorithm.personal(state)
-            assert personal is not None  # the algorithm overrides personal()
-            curves["personal_gap"][:, column] = self._oracle.client_gap(personal) @ p
         if "models" in curves:
             curves["models"][:, column] = self._oracle.leave(w)
+
+    def _judge_personal(self, column: int, state: Any, p: Floats) -> None:
+        personal = self._experiment.algorithm.personal(state)
+        if personal is not None:
+            self.curves["personal_gap"][:, column] = self._oracle.client_gap(personal) @ p
 
     def _require_finite(self, column: int) -> None:
         finite = self.curves["distance_sq"][:, column] < 1e200
@@ -135,7 +163,6 @@ def _consensus_sq(local: Floats, uniform: Floats) -> Floats:
     return np.asarray((spread * uniform).sum(axis=1), dtype=np.float64)
 
 
-def _no_personal_models() -> object:
-    from fltheory.algorithms._algorithm import Algorithm
-
-    return Algorithm.personal
+def has_personal_models(algorithm: Algorithm) -> bool:
+    """Return whether the algorithm's clients have models of their own."""
+    return type(algorithm).personal is not Algorithm.personal

@@ -53,6 +53,7 @@ class Purpose(enum.IntEnum):
     LABEL_DRIFT = 8
     SEARCH = 9
     HESSIAN_NOISE = 10
+    COLLAPSED = 11
 
 
 def master_key(seed: int, purpose: Purpose) -> np.uint64:
@@ -169,7 +170,7 @@ def bounded(keys: Words, dim: int, *, vector: int = 0) -> Floats:
     high, low = halves(keys, dim, vector=vector)
     scale = 2.0 * np.sqrt(3.0) * 2.0**-32
     both = np.concatenate([high, low], axis=-1)[..., :dim]
-    return ((both + 0.5) * scale - np.sqrt(3.0)).astype(np.float32).astype(np.float64)
+    return np.asarray((both + 0.5) * scale - np.sqrt(3.0), dtype=np.float32).astype(np.float64)
 
 
 def signs(keys: Words, *, vector: int = 0) -> Floats:

@@ -129,16 +129,21 @@ class Prober:
 
     def first(self, start: Floats, work: Round) -> RoundMap:
         """Return the map of round 0, initialisation included: the state before it is not random."""
+        return self._probe(lambda states: self.initial(start, len(states), work), work, states=False)
 
-        def begin(states: Floats) -> Any:
-            self.oracle.begin_round(0)
-            return self.algorithm.init(np.repeat(start[None], len(states), axis=0), self.oracle, work.p)
-
-        return self._probe(begin, work, states=False)
+    def initial(self, start: Floats, probes: int, work: Round) -> Any:
+        """Return the state before round 0, for a batch of probes."""
+        return self.algorithm.init(np.repeat(start[None], probes, axis=0), self.oracle, work.p)
 
     def later(self, memory: dict[str, Floats], work: Round) -> RoundMap:
         """Return the map of a later round, given the memory before it."""
         return self._probe(lambda states: self.layout.unpack(states, memory), work, states=True)
+
+    def key(self, work: Round, memory: dict[str, Floats]) -> bytes:
+        """Return what a later round's map depends on, so that equal rounds are probed once."""
+        autonomous = self.algorithm.autonomous
+        parts = [np.array([work.rate, -1 if autonomous else work.index]), work.steps, work.weights, work.p, work.boost]
+        return b"|".join(part.tobytes() for part in (*parts, *memory.values()))
 
     def _probe(self, begin: Callable[[Floats], Any], work: Round, *, states: bool) -> RoundMap:
         batch = self._batch(states, self._sources)
@@ -166,9 +171,9 @@ class Prober:
             spread_matrix=matrix[:, size:],
             spread_shift=shift[:, size:],
             spread_noise=noise[:, size:],
-            memory=self._memory(outcome.state),
-            uplink_bits=_bits(outcome.uplink, work),
-            downlink_bits=_bits(outcome.downlink, work),
+            memory=self.schedule(outcome.state),
+            uplink_bits=bits_of(outcome.uplink, work),
+            downlink_bits=bits_of(outcome.downlink, work),
         )
 
     def _batch(self, states: bool, sources: tuple[Source, ...]) -> Batch:
@@ -224,7 +229,7 @@ class Prober:
             columns = change.transpose(2, 1, 0)
         else:
             shift = base.reshape(1, -1)
-            columns = change.reshape(len(change), -1).T[None]
+            columns = change.reshape(len(change), base.size).T[None]
         return columns[:, :, :unit_states], shift, columns[:, :, unit_states:]
 
     def _verify(self, response: Floats, matrix: Floats, shift: Floats, noise: Floats, batch: Batch) -> None:
@@ -243,7 +248,8 @@ class Prober:
             names = self.layout.row_names() + ["local models"] * self.oracle.num_clients
             self._refuse(names[int(worst)])
 
-    def _memory(self, state: Any) -> dict[str, Floats]:
+    def schedule(self, state: Any) -> dict[str, Floats]:
+        """Return the memory fields after a round; all probes must agree on them."""
         values = {}
         for name in self.layout.memory:
             value = getattr(state, name)
@@ -259,5 +265,6 @@ class Prober:
         )
 
 
-def _bits(messages: tuple[Any, ...], work: Round) -> float:
+def bits_of(messages: tuple[Any, ...], work: Round) -> float:
+    """Return the bits of one round's messages, as the first probe sends them to all active clients."""
     return float(sum((message_bits(message)[:1] * work.active).sum() for message in messages))

@@ -19,6 +19,7 @@ import numpy as np
 
 from fltheory.checks import Floats
 from fltheory.engines.affine import Prober, RoundMap
+from fltheory.engines.exchangeable import Asymmetric, SymmetricMap, SymmetricProber, is_exchangeable
 from fltheory.engines.terms import Terms
 from fltheory.errors import Diverged, NotAffine, NotApplicable
 from fltheory.experiment import Experiment
@@ -45,6 +46,9 @@ def exact_trajectories(experiment: Experiment, *, seed: int, replicates: int, re
             "the exact engine has no samples to count non-zeros or entropy of, or to keep models of; "
             "drop these from the record, or use the monte_carlo engine"
         )
+    if reason := experiment.algorithm.not_affine:
+        # Declared parts are refused before probing: a kink may lie where no probe looks.
+        raise NotAffine(f"{experiment.algorithm.title} has no exact moments: {reason}; use the monte_carlo engine")
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             paths, enumerated = _paths(experiment, problem, seed, replicates, record)
@@ -55,7 +59,7 @@ def exact_trajectories(experiment: Experiment, *, seed: int, replicates: int, re
     half = {}
     if not enumerated:
         half = {name: simultaneous_half_width(values, LEVEL) for name, values in stacked.items()}
-    if not record.consensus:
+    if record.consensus is False:
         stacked.pop("consensus_sq")
     return Trajectories(
         algorithm=experiment.algorithm.title,
@@ -78,9 +82,16 @@ def _paths(
 ) -> tuple[list[dict[str, Floats]], bool]:
     """Return curves, and whether participation was enumerated (one path) or sampled (one per replicate)."""
     oracle = ClosedFormOracle(problem, inside=experiment.algorithm.rotation_equivariant)
-    propagation = Propagation(experiment, Prober(experiment.algorithm, oracle, spread=record.consensus))
+    propagation = Propagation(experiment, Prober(experiment.algorithm, oracle, spread=record.consensus is not False))
     try:
-        return [propagation.run(propagation.enumerated())], True
+        laws = propagation.enumerated()
+        works = [law[0][1] for law in laws]
+        if all(len(law) == 1 for law in laws) and is_exchangeable(oracle, works):
+            try:
+                return [symmetric_curves(experiment, SymmetricProber(propagation.prober), works)], True
+            except Asymmetric:
+                pass
+        return [propagation.run(laws)], True
     except NotEnumerable:
         return [propagation.run(propagation.sampled(seed, r)) for r in range(replicates)], False
 
@@ -105,7 +116,7 @@ class Propagation:
 
     def __init__(self, experiment: Experiment, prober: Prober) -> None:
         self._experiment = experiment
-        self._prober = prober
+        self.prober = prober
         self._terms = Terms(experiment)
         self._maps: dict[bytes, _Prepared] = {}
         self._separable = prober.oracle.separable
@@ -126,7 +137,7 @@ class Propagation:
 
     def run(self, laws: list[Law]) -> dict[str, Floats]:
         """Propagate the moments through the given rounds and return the curves."""
-        experiment, oracle = self._experiment, self._prober.oracle
+        experiment, oracle = self._experiment, self.prober.oracle
         assert experiment.start is not None  # Experiment fills it in
         start = oracle.enter(experiment.start)
         rounds, dim = experiment.rounds, oracle.dim
@@ -135,29 +146,22 @@ class Propagation:
         means[:, 0] = start
         scalars = np.zeros((3, rounds + 1))
         moments: _Moments | None = None
-        mass = 0.0 if experiment.averaging is None else float(experiment.averaging[0])
+        shares = _shares(experiment)
         for index, law in enumerate(laws):
-            share = 0.0
-            if experiment.averaging is not None:
-                weight = float(experiment.averaging[index + 1])
-                mass += weight
-                share = weight / mass
-            moments, scalars[:, index + 1] = self._advance(index, law, moments, start, share)
+            moments, scalars[:, index + 1] = self._advance(law, moments, start, shares[index])
             self._look(moments, means, spreads, index + 1)
         scalars[1:] = np.cumsum(scalars[1:], axis=1)
         weights = [laws[0][0][1].p] + [law[0][1].p for law in laws]
-        curves = self._judge(means, spreads, weights)
+        curves = _judge(experiment, oracle, means, spreads, weights)
         curves |= {"consensus_sq": scalars[0], "uplink_bits": scalars[1], "downlink_bits": scalars[2]}
         return curves
 
-    def _advance(
-        self, index: int, law: Law, moments: _Moments | None, start: Floats, share: float
-    ) -> tuple[_Moments, Floats]:
+    def _advance(self, law: Law, moments: _Moments | None, start: Floats, share: float) -> tuple[_Moments, Floats]:
         means, covariances, probabilities = [], [], []
         scalars = np.zeros(3)
         memory: dict[str, Floats] = {}
         for probability, work in law:
-            step = self._prepared(index, work, moments, start, share)
+            step = self._prepared(work, moments, start, share)
             mean = (
                 step.shift if moments is None else step.shift + np.matmul(step.matrix, moments.mean[..., None])[..., 0]
             )
@@ -177,35 +181,26 @@ class Propagation:
         covariance += np.einsum("o,ogn,ogm->gnm", chance, away, away)
         return _Moments(mean, covariance, memory), scalars
 
-    def _prepared(self, index: int, work: Round, moments: _Moments | None, start: Floats, share: float) -> _Prepared:
+    def _prepared(self, work: Round, moments: _Moments | None, start: Floats, share: float) -> _Prepared:
         if moments is None:
-            return _Prepared.of(self._prober.first(start, work), self._average_of(start, share))
-        key = b"|".join(
-            (
-                np.array([work.rate, share, -1 if self._experiment.algorithm.autonomous else index]).tobytes(),
-                work.steps.tobytes(),
-                work.weights.tobytes(),
-                work.p.tobytes(),
-                work.boost.tobytes(),
-                *(value.tobytes() for value in moments.memory.values()),
-            )
-        )
+            return _Prepared.of(self.prober.first(start, work), self._average_of(start, share))
+        key = np.float64(share).tobytes() + self.prober.key(work, moments.memory)
         if key not in self._maps:
             if len(self._maps) >= 4 * OUTCOMES:
                 self._maps.clear()
-            self._maps[key] = _Prepared.of(self._prober.later(moments.memory, work), self._average_of(None, share))
+            self._maps[key] = _Prepared.of(self.prober.later(moments.memory, work), self._average_of(None, share))
         return self._maps[key]
 
     def _average_of(self, start: Floats | None, share: float) -> _Average | None:
         if self._experiment.averaging is None:
             return None
-        size = self._prober.oracle.dim
+        size = self.prober.oracle.dim
         combine = self._weights[None] if self._separable else np.kron(self._weights, np.eye(size))
         return _Average(np.asarray(combine, dtype=np.float64), share, start)
 
     def _look(self, moments: _Moments, means: Floats, spreads: Floats, column: int) -> None:
         """Store mean and (co)variance of the model, and of the averaged iterate, after a round."""
-        rows, dim = self._prober.layout.total, self._prober.oracle.dim
+        rows, dim = self.prober.layout.total, self.prober.oracle.dim
         if self._separable:
             c = self._weights
             means[0, column] = moments.mean[:, :rows] @ c
@@ -222,29 +217,88 @@ class Propagation:
             means[1, column] = moments.mean[0, size:]
             spreads[1, column] = moments.covariance[0, size:, size:]
 
-    def _judge(self, means: Floats, spreads: Floats, weights: list[Floats]) -> dict[str, Floats]:
-        """Return the expected distance, gap and squared gradient norm from means and (co)variances."""
-        names = [("distance_sq", "gap", "gradient_norm_sq")]
-        if self._experiment.averaging is not None:
-            names.append(("average_distance_sq", "average_gap", ""))
-        curves: dict[str, Floats] = {name: np.zeros(len(weights)) for group in names for name in group if name}
-        keys = [p.tobytes() for p in weights]
-        for key in dict.fromkeys(keys):
-            columns = np.array([k == key for k in keys])
-            objective = self._prober.oracle.objective(weights[keys.index(key)])
-            h = objective.hessian
-            for which, (distance, gap, norm) in enumerate(names):
-                away, spread = means[which, columns] - objective.w_star, spreads[which, columns]
-                forms = [(distance, np.ones(len(h)) if h.ndim == 1 else np.eye(len(h)), 1.0), (gap, h, 0.5)]
-                if norm:
-                    forms.append((norm, h * h if h.ndim == 1 else h @ h, 1.0))
-                for name, form, factor in forms:
-                    if h.ndim == 1:
-                        values = (away**2 + spread) @ form
-                    else:
-                        values = np.einsum("ti,ij,tj->t", away, form, away) + np.einsum("ij,tij->t", form, spread)
-                    curves[name][columns] = factor * values
-        return curves
+
+def symmetric_curves(experiment: Experiment, prober: SymmetricProber, works: list[Round]) -> dict[str, Floats]:
+    """Propagate the moments of exchangeable clients and return the curves."""
+    oracle, rounds, rows = prober.oracle, experiment.rounds, prober.rows
+    start = oracle.enter(np.asarray(experiment.start))
+    averaged = int(experiment.averaging is not None)
+    weights = prober.model_weights()
+    pick = np.concatenate([weights[None], np.zeros((1, averaged))], axis=1)
+    means = np.zeros((2, rounds + 1, oracle.dim))
+    spreads = np.zeros((2, rounds + 1, oracle.dim))
+    means[:, 0] = start
+    scalars = np.zeros((3, rounds + 1))
+    shares = _shares(experiment)
+    clients = oracle.num_clients
+    known: dict[bytes, tuple[SymmetricMap, Floats, Floats]] = {}
+    memory: dict[str, Floats] = {}
+    mean = covariance = apart_mean = apart_covariance = np.zeros(0)
+    for index, work in enumerate(works):
+        key = b"" if index == 0 else prober.key(work, memory)
+        if key not in known:
+            if not experiment.algorithm.autonomous:
+                known.clear()
+            step = prober.first(start, work) if index == 0 else prober.later(memory, work)
+            noise = np.matmul(step.common_noise, step.common_noise.swapaxes(1, 2))
+            known[key] = (step, noise, np.matmul(step.apart_noise, step.apart_noise.swapaxes(1, 2)))
+        step, common_noise, apart_noise = known[key]
+        memory = step.memory
+        spread = step.spread_shift[:, None]
+        unit = np.sum(step.spread_noise**2)
+        if index == 0:
+            new_mean, new_covariance, carried = step.common_shift, common_noise, np.zeros((oracle.dim, rows, 0))
+            apart_mean, apart_covariance = step.apart_shift, apart_noise
+        else:
+            carried = np.matmul(step.common, covariance[:, :rows])
+            new_mean = step.common_shift + np.matmul(step.common, mean[:, :rows, None])[..., 0]
+            new_covariance = np.matmul(carried[:, :, :rows], step.common.swapaxes(1, 2)) + common_noise
+            spread = spread + np.matmul(step.spread, apart_mean)
+            unit += np.sum(np.matmul(np.matmul(step.spread, apart_covariance), step.spread.swapaxes(1, 2)))
+            apart_mean = step.apart_shift + np.matmul(step.apart, apart_mean)
+            turned = np.matmul(step.apart, apart_covariance)
+            apart_covariance = np.matmul(turned, step.apart.swapaxes(1, 2)) + apart_noise
+        scalars[:, index + 1] = (
+            np.sum(spread**2) / clients + (1.0 - 1.0 / clients) * unit,
+            step.uplink_bits,
+            step.downlink_bits,
+        )
+        if averaged:
+            previous = (mean[:, rows], covariance[:, rows, rows], carried[:, :, rows]) if index else (start, 0.0, 0.0)
+            new_mean, new_covariance = _averaged(new_mean, new_covariance, weights, shares[index], *previous)
+        mean, covariance = new_mean, new_covariance
+        means[0, index + 1] = mean @ pick[0]
+        spreads[0, index + 1] = np.einsum("a,gab,b->g", pick[0], covariance, pick[0])
+        if averaged:
+            means[1, index + 1] = mean[:, rows]
+            spreads[1, index + 1] = covariance[:, rows, rows]
+    scalars[1:] = np.cumsum(scalars[1:], axis=1)
+    curves = _judge(experiment, oracle, means, spreads, [works[0].p] + [work.p for work in works])
+    return curves | {"consensus_sq": scalars[0], "uplink_bits": scalars[1], "downlink_bits": scalars[2]}
+
+
+def _averaged(
+    mean: Floats,
+    covariance: Floats,
+    weights: Floats,
+    share: float,
+    old: Floats,
+    old_variance: Floats | float,
+    crossed: Floats | float,
+) -> tuple[Floats, Floats]:
+    """Append the averaged iterate ``a' = (1 - share) a + share w'`` to the moments of a round's new rows.
+
+    ``crossed`` is the covariance of the new rows with the old average, shape ``(dim, rows)``.
+    """
+    toward = covariance @ weights
+    cross = share * toward + (1.0 - share) * crossed
+    both = 2.0 * share * (1.0 - share) * (np.asarray(crossed) * weights).sum(axis=-1)
+    variance = share**2 * (toward @ weights) + both + (1.0 - share) ** 2 * old_variance
+    average = share * (mean @ weights) + (1.0 - share) * old
+    new_mean = np.concatenate([mean, average[:, None]], axis=1)
+    top = np.concatenate([covariance, cross[:, :, None]], axis=2)
+    bottom = np.concatenate([cross, variance[:, None]], axis=1)
+    return new_mean, np.concatenate([top, bottom[:, None]], axis=1)
 
 
 class _Average(NamedTuple):
@@ -318,6 +372,41 @@ def _with_average(step: RoundMap, average: _Average) -> tuple[Floats, Floats, Fl
     noise = np.concatenate([step.noise, share * np.matmul(pick, step.noise)], axis=1)
     spread = np.concatenate([step.spread_matrix, np.zeros((*step.spread_matrix.shape[:2], extra))], axis=2)
     return matrix, shift, noise, spread
+
+
+def _judge(
+    experiment: Experiment, oracle: ClosedFormOracle, means: Floats, spreads: Floats, weights: list[Floats]
+) -> dict[str, Floats]:
+    """Return the expected distance, gap and squared gradient norm from means and (co)variances."""
+    names = [("distance_sq", "gap", "gradient_norm_sq")]
+    if experiment.averaging is not None:
+        names.append(("average_distance_sq", "average_gap", ""))
+    curves: dict[str, Floats] = {name: np.zeros(len(weights)) for group in names for name in group if name}
+    keys = [p.tobytes() for p in weights]
+    for key in dict.fromkeys(keys):
+        columns = np.array([k == key for k in keys])
+        objective = oracle.objective(weights[keys.index(key)])
+        h = objective.hessian
+        for which, (distance, gap, norm) in enumerate(names):
+            away, spread = means[which, columns] - objective.w_star, spreads[which, columns]
+            forms = [(distance, np.ones(len(h)) if h.ndim == 1 else np.eye(len(h)), 1.0), (gap, h, 0.5)]
+            if norm:
+                forms.append((norm, h * h if h.ndim == 1 else h @ h, 1.0))
+            for name, form, factor in forms:
+                if h.ndim == 1:
+                    values = (away**2 + spread) @ form
+                else:
+                    values = np.einsum("ti,ij,tj->t", away, form, away) + np.einsum("ij,tij->t", form, spread)
+                curves[name][columns] = factor * values
+    return curves
+
+
+def _shares(experiment: Experiment) -> list[float]:
+    """Return by how much the averaged iterate moves to the new model after every round."""
+    if experiment.averaging is None:
+        return [0.0] * experiment.rounds
+    shares: list[float] = (experiment.averaging / np.cumsum(experiment.averaging))[1:].tolist()
+    return shares
 
 
 def _named(experiment: Experiment, error: NotAffine) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from fltheory import checks
 from fltheory.checks import Floats
+from fltheory.engines import collapsed
 from fltheory.engines.terms import Terms
 from fltheory.experiment import Experiment
 from fltheory.problem import EngineOracle
@@ -37,6 +38,7 @@ def simulate(
     replicates: int = 64,
     threads: int | None = None,
     record: Record | None = None,
+    collapse: bool = False,
 ) -> Trajectories:
     """Run an experiment and return its trajectories.
 
@@ -55,6 +57,10 @@ def simulate(
         Threads of the compiled engine; all cores if ``None``. Results do not depend on it.
     record
         What to record.
+    collapse
+        Let ``monte_carlo`` draw whole rounds at once where that has the same law as running every step (affine
+        algorithms on quadratics with Gaussian noise). Curves that look inside rounds are then not recorded, and
+        algorithms no longer share the noise of single steps; the provenance says which way was taken.
 
     Examples
     --------
@@ -75,24 +81,29 @@ def simulate(
         from fltheory.engines.exact import exact_trajectories
 
         return exact_trajectories(experiment, seed=seed, replicates=replicates, record=record)
-    curves: dict[str, Any] = _simulated(experiment, engine, seed, replicates, threads, record)
+    if engine == "reference":
+        every_step = "the reference engine always does"
+    else:
+        every_step = "asked for" if not collapse else collapsed.why_not(experiment, record)
+    run = _every_step(experiment, engine, seed, record) if every_step else _collapsed(experiment, seed, record)
+    curves = _in_blocks(run, replicates, 1 if engine == "reference" else threads)
     return Trajectories(
         algorithm=experiment.algorithm.title,
-        provenance=provenance(experiment, engine=engine, seed=seed, replicates=replicates, record=record),
+        provenance=provenance(
+            experiment,
+            engine=engine,
+            seed=seed,
+            replicates=replicates,
+            record=record,
+            steps=f"every step run: {every_step}" if every_step else "rounds drawn at once, equal in law",
+        ),
         **curves,
     )
 
 
-def _simulated(
-    experiment: Experiment, engine: str, seed: int, replicates: int, threads: int, record: Record
-) -> dict[str, Any]:
-    make = _oracle_maker(experiment, engine, seed)
+def _in_blocks(run: Callable[[range], dict[str, Floats]], replicates: int, threads: int) -> dict[str, Any]:
     blocks = [range(first, min(first + BLOCK, replicates)) for first in range(0, replicates, BLOCK)]
-
-    def run(block: range) -> dict[str, Floats]:
-        return _run_block(experiment, make(block), seed, block, record)
-
-    if engine == "reference" or threads == 1 or len(blocks) == 1:
+    if threads == 1 or len(blocks) == 1:
         parts = [run(block) for block in blocks]
     else:
         with ThreadPoolExecutor(max_workers=threads) as pool:
@@ -100,11 +111,23 @@ def _simulated(
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _oracle_maker(experiment: Experiment, engine: str, seed: int) -> Callable[[range], EngineOracle]:
+def _every_step(experiment: Experiment, engine: str, seed: int, record: Record) -> Callable[[range], dict[str, Floats]]:
+    make = _oracle_maker(experiment, engine, seed, record)
+    return lambda block: _run_block(experiment, make(block), seed, block, record)
+
+
+def _collapsed(experiment: Experiment, seed: int, record: Record) -> Callable[[range], dict[str, Floats]]:
+    laws = collapsed.draws(experiment)
+    return lambda block: collapsed.run_block(experiment, laws, seed, block, record)
+
+
+def _oracle_maker(experiment: Experiment, engine: str, seed: int, record: Record) -> Callable[[range], EngineOracle]:
     problem = experiment.problem
     if engine == "reference":
         return lambda block: problem.reference_oracle(seed=seed, replicates=block)
-    equivariant = experiment.algorithm.rotation_equivariant
+    # Entries of messages are counted, so they have to be those of the model and not of a rotated one.
+    entries = record.nonzeros or record.entropy_bin is not None
+    equivariant = experiment.algorithm.rotation_equivariant and not entries
     return lambda block: problem.compiled_oracle(seed=seed, replicates=block, rotation_equivariant=equivariant)
 
 
@@ -114,7 +137,7 @@ def _run_block(
     problem, algorithm, participation = experiment.problem, experiment.algorithm, experiment.participation
     assert experiment.start is not None  # Experiment fills it in
     start = np.tile(oracle.enter(experiment.start), (len(block), 1))
-    recorder = Recorder(experiment, oracle, block, seed, record)
+    recorder = Recorder(experiment, oracle, block, seed, record, inside=True)
     terms = Terms(experiment)
     with np.errstate(over="ignore", invalid="ignore"):
         oracle.begin_round(0)

@@ -81,6 +81,20 @@ class ClosedFormOracle:
         """Whether coordinates do not interact, so that one probe serves them all."""
         return not self._problem.is_dense
 
+    @property
+    def exchangeable(self) -> bool:
+        """Whether clients differ in linear terms and fixed drifts at most."""
+        parts = (self._data.hessian, self._data.scale[0], self._data.sigma)
+        return self.separable and all(np.ptp(part, axis=0).max(initial=0.0) == 0.0 for part in parts)
+
+    def drift_variances(self) -> tuple[float, float]:
+        """Return the variance of a coordinate of the clients' mean drift, and of a direction apart from it."""
+        clients, per = self.num_clients, 1.0 / self.dim
+        own, fresh = self._problem.round_drift_sq * per, self._problem.fresh_drift_sq * per
+        if self._problem.fresh_drift_centred:
+            return own / clients, own + fresh * clients / (clients - 1)
+        return (own + fresh) / clients, own + fresh
+
     def drift_factor(self) -> Floats:
         """Return ``F`` with ``F F'`` the covariance of one coordinate of the clients' drifts, ``(clients, rank)``."""
         clients = self.num_clients

@@ -1,0 +1,261 @@
+r"""Exact moments when clients are exchangeable: the cost does not grow with their number.
+
+If all clients have the same Hessian, noise and participation, a round treats them alike: its map commutes with
+permutations of the clients. It then acts separately on the *common* part of the state (server rows and client
+means, :math:`k` rows) and on every client's deviation from the mean, the part *apart* (:math:`c` rows, the same
+matrix for all):
+
+.. math:: u' = A u + a + N_u \epsilon, \qquad v_i' = D v_i + d_i + N_v \epsilon_i, \quad \textstyle\sum_i v_i = 0 .
+
+The two are uncorrelated, and the covariance of the :math:`v_i` is one small matrix times the projection that
+subtracts the mean. Linear terms and drifts of the clients may differ: they enter through :math:`d_i` only.
+The probes are the zero state, the unit states of both parts, and the noises of both parts; random probes check
+that the map is affine and symmetric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fltheory.checks import Floats
+from fltheory.engines.affine import Layout, Prober, bits_of
+from fltheory.oracle import Round
+from fltheory.quadratic.closed_form import ClosedFormOracle, Source
+
+_CHECKS = 2
+_TOLERANCE = 1e-7
+
+
+class Asymmetric(Exception):
+    """The round does not treat clients alike; its map has to be read off client by client."""
+
+
+class Parts(NamedTuple):
+    """Rows of states, split into ``common``, ``(probes, k, dim)``, and ``apart``, ``(probes, c, clients, dim)``."""
+
+    common: Floats
+    apart: Floats
+
+
+class SymmetricMap(NamedTuple):
+    """The map of one round; every array starts with the coordinates."""
+
+    common: Floats
+    common_shift: Floats
+    common_noise: Floats
+    apart: Floats
+    apart_shift: Floats
+    """``(dim, c, clients)``"""
+    apart_noise: Floats
+    spread: Floats
+    """Deviation of a client's local model, as a row on its part apart: ``(dim, 1, c)``."""
+    spread_shift: Floats
+    """``(dim, clients)``"""
+    spread_noise: Floats
+    memory: dict[str, Floats]
+    uplink_bits: float
+    downlink_bits: float
+
+
+class _Batch(NamedTuple):
+    points: Floats
+    drift: Floats | None
+    units: dict[Source, Floats]
+    widths: tuple[int, int, int, int]
+    """Number of probes for common states, apart states, common noises and apart noises."""
+    noise_scales: tuple[Floats, Floats]
+    mixtures: tuple[Parts, Parts]
+    """States and noises (in units of their scales) of the random probes."""
+
+
+def is_exchangeable(oracle: ClosedFormOracle, works: Sequence[Round]) -> bool:
+    """Return whether problem and participation treat all clients alike."""
+
+    def alike(work: Round) -> bool:
+        rows = (work.steps, work.weights, work.p[None], work.boost[None])
+        return all(len(row) == 1 and np.ptp(row) == 0 for row in rows)
+
+    return oracle.exchangeable and all(alike(work) for work in works)
+
+
+class SymmetricProber:
+    """Reads symmetric round maps off an algorithm."""
+
+    def __init__(self, algorithm_prober: Prober) -> None:
+        self._general = algorithm_prober
+        self.algorithm = algorithm_prober.algorithm
+        self.oracle = algorithm_prober.oracle
+        self.layout: Layout = algorithm_prober.layout
+        shapes = self.layout.shapes
+        clients, dim = self.oracle.num_clients, self.oracle.dim
+        if any(shapes[name] not in ((dim,), (clients, dim)) for name in self.layout.moving):
+            raise Asymmetric
+        self.server = [name for name in self.layout.moving if len(shapes[name]) == 1]
+        self.client = [name for name in self.layout.moving if len(shapes[name]) == 2]
+        self._sources: tuple[Source, ...] = ()
+        self._batches: dict[tuple[bool, tuple[Source, ...]], _Batch] = {}
+        self._rng = np.random.Generator(np.random.PCG64(21))
+        self._count = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows of the common part."""
+        return len(self.server) + len(self.client)
+
+    def model_weights(self) -> Floats:
+        """Return how the judged model combines the common rows."""
+        states = self._join(np.repeat(np.eye(self.rows)[:, :, None], self.oracle.dim, axis=2), None)
+        memory = {name: np.zeros((1, *self.layout.shapes[name])) for name in self.layout.memory}
+        return np.asarray(self.algorithm.model(self.layout.unpack(states, memory))[:, 0])
+
+    def first(self, start: Floats, work: Round) -> SymmetricMap:
+        """Return the map of round 0, initialisation included."""
+        return self._probe(lambda states: self._general.initial(start, len(states), work), work, states=False)
+
+    def later(self, memory: dict[str, Floats], work: Round) -> SymmetricMap:
+        """Return the map of a later round, given the memory before it."""
+        return self._probe(lambda states: self.layout.unpack(states, memory), work, states=True)
+
+    def key(self, work: Round, memory: dict[str, Floats]) -> bytes:
+        """Return what a later round's map depends on."""
+        return self._general.key(work, memory)
+
+    def _probe(self, begin: Callable[[Floats], Any], work: Round, *, states: bool) -> SymmetricMap:
+        batch = self._batch(states)
+        self.oracle.arm(len(batch.points), batch.drift, batch.units)
+        outcome = self.algorithm.round(begin(batch.points), self.oracle, work)
+        if tuple(self.oracle.sources) != self._sources:
+            self._sources = tuple(self.oracle.sources)
+            return self._probe(begin, work, states=states)
+        parts = self._split(self.layout.pack(outcome.state))
+        local = outcome.local - outcome.local.mean(axis=1, keepdims=True)
+        # A state apart is +1 at client 0 and -1 at client 1, so client 0 shows the column of the matrix.
+        single = np.concatenate([parts.apart[:, :, 0], local[:, :1]], axis=1)
+        ends = np.cumsum((1, *batch.widths))
+        common = (parts.common[1 : ends[-1]] - parts.common[0]).transpose(2, 1, 0)
+        apart = (single[1 : ends[-1]] - single[0]).transpose(2, 1, 0)
+        a, b, c = ends[1:4] - 1
+        rows = len(self.client)
+        memory = self._general.schedule(outcome.state)
+        if any(np.ptp(value, axis=1).max(initial=0.0) > 0 for value in memory.values() if value.ndim > 2):
+            raise Asymmetric
+        step = SymmetricMap(
+            common=common[:, :, :a] if states else np.zeros((self.oracle.dim, self.rows, self.rows)),
+            common_shift=parts.common[0].T,
+            common_noise=common[:, :, b:c] * batch.noise_scales[0],
+            apart=apart[:, :rows, a:b] if states else np.zeros((self.oracle.dim, rows, rows)),
+            apart_shift=parts.apart[0].transpose(2, 0, 1),
+            apart_noise=apart[:, :rows, c:] * batch.noise_scales[1],
+            spread=apart[:, rows:, a:b] if states else np.zeros((self.oracle.dim, 1, rows)),
+            spread_shift=local[0].T,
+            spread_noise=apart[:, rows:, c:] * batch.noise_scales[1],
+            memory=memory,
+            uplink_bits=bits_of(outcome.uplink, work),
+            downlink_bits=bits_of(outcome.downlink, work),
+        )
+        self._count += 1
+        if self._count & (self._count - 1) == 0:
+            self._verify(step, batch, parts, local)
+        return step
+
+    def _verify(self, step: SymmetricMap, batch: _Batch, parts: Parts, local: Floats) -> None:
+        states, noises = batch.mixtures
+        common = _times(step.common, states.common) + _times(step.common_noise, noises.common) + step.common_shift.T
+        apart = _times_each(step.apart, states.apart) + _times_each(step.apart_noise, noises.apart)
+        apart = apart + step.apart_shift.transpose(1, 2, 0)
+        spread = _times_each(step.spread, states.apart) + _times_each(step.spread_noise, noises.apart)
+        spread = spread[:, 0] + step.spread_shift.T
+        pairs = ((common, parts.common), (apart, parts.apart), (spread, local))
+        for predicted, response in pairs:
+            seen = response[-_CHECKS:]
+            size = 1.0 + np.abs(seen).max(initial=0.0) + np.abs(response[0]).max(initial=0.0)
+            if np.all(np.isfinite(response)) and np.abs(seen - predicted).max(initial=0.0) > _TOLERANCE * size:
+                raise Asymmetric
+
+    def _batch(self, states: bool) -> _Batch:
+        if (states, self._sources) in self._batches:
+            return self._batches[states, self._sources]
+        clients, dim = self.oracle.num_clients, self.oracle.dim
+        pair = np.zeros((clients, 1))
+        # With one client there is nothing apart; the column of zeros keeps the shapes.
+        pair[:2, 0] = (1.0, -1.0) if clients > 1 else 0.0
+        k, c = (self.rows, len(self.client)) if states else (0, 0)
+        mean_variance, apart_variance = self.oracle.drift_variances()
+        drifts = int(mean_variance + apart_variance > 0)
+        noises = drifts + len(self._sources)
+        widths = (k, c, noises, noises)
+        probes = 1 + sum(widths) + _CHECKS
+        common, apart = np.zeros((probes, self.rows, dim)), np.zeros((probes, len(self.client), clients, dim))
+        if states:
+            common[1 : 1 + k] = np.eye(k)[:, :, None]
+            apart[1 + k : 1 + k + c] = np.eye(c)[:, :, None, None] * pair
+            common[-_CHECKS:] = self._random(self.rows)
+            apart[-_CHECKS:] = self._centred(c)
+        values = np.zeros((noises, probes, clients, dim))
+        mixture = Parts(self._random(noises), self._centred(noises))
+        for n in range(noises):
+            values[n, 1 + k + c + n] = 1.0
+            values[n, 1 + k + c + noises + n] = pair
+        root = np.sqrt(clients)
+        scales = (
+            np.array([np.sqrt(mean_variance)] * drifts + [1.0 / root] * len(self._sources)),
+            np.array([np.sqrt(apart_variance)] * drifts + [1.0] * len(self._sources)),
+        )
+        for n in range(noises):
+            values[n, -_CHECKS:] = scales[0][n] * mixture.common[:, n, None] + scales[1][n] * mixture.apart[:, n]
+        batch = _Batch(
+            points=self._join(common, apart),
+            drift=values[0] if drifts else None,
+            units=dict(zip(self._sources, values[drifts:], strict=True)),
+            widths=widths,
+            noise_scales=scales,
+            mixtures=(Parts(common[-_CHECKS:], apart[-_CHECKS:]), mixture),
+        )
+        return self._batches.setdefault((states, self._sources), batch)
+
+    def _random(self, count: int) -> Floats:
+        return self._rng.standard_normal((_CHECKS, count, self.oracle.dim))
+
+    def _centred(self, count: int) -> Floats:
+        x = self._rng.standard_normal((_CHECKS, count, self.oracle.num_clients, self.oracle.dim))
+        return np.asarray(x - x.mean(axis=2, keepdims=True))
+
+    def _join(self, common: Floats, apart: Floats | None) -> Floats:
+        """Return the rows of states whose parts are given, in the order of the layout."""
+        clients, pieces = self.oracle.num_clients, []
+        for name in self.layout.moving:
+            if name in self.server:
+                pieces.append(common[:, [self.server.index(name)]])
+                continue
+            field = self.client.index(name)
+            mean = np.repeat(common[:, [len(self.server) + field]], clients, axis=1)
+            pieces.append(mean if apart is None else mean + apart[:, field])
+        return np.concatenate(pieces, axis=1)
+
+    def _split(self, rows: Floats) -> Parts:
+        """Undo :meth:`_join`."""
+        server, means, apart, first = [], [], [], 0
+        for name in self.layout.moving:
+            piece = rows[:, first : first + self.layout.rows[name]]
+            first += self.layout.rows[name]
+            if name in self.server:
+                server.append(piece)
+                continue
+            mean = piece.mean(axis=1, keepdims=True)
+            means.append(mean)
+            apart.append((piece - mean)[:, None])
+        empty = np.zeros((len(rows), 0, self.oracle.num_clients, self.oracle.dim))
+        return Parts(np.concatenate([*server, *means], axis=1), np.concatenate([*apart, empty], axis=1))
+
+
+def _times(matrix: Floats, vectors: Floats) -> Floats:
+    """Multiply ``(dim, a, b)`` with ``(probes, b, dim)``."""
+    return np.asarray(np.einsum("gab,pbg->pag", matrix, vectors))
+
+
+def _times_each(matrix: Floats, vectors: Floats) -> Floats:
+    """Multiply ``(dim, a, b)`` with every client's ``(probes, b, clients, dim)``."""
+    return np.asarray(np.einsum("gab,pbng->pang", matrix, vectors))

@@ -1,0 +1,8 @@
+"""Settings shared by all tests."""
+
+from hypothesis import settings
+
+# The first call of a compiled loop compiles it, so single examples have no deadline; the same examples every time,
+# so that a failure is a failure for everybody.
+settings.register_profile("fltheory", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("fltheory")
