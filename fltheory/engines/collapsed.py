@@ -16,22 +16,30 @@ import numpy as np
 from fltheory import seeding
 from fltheory.checks import Floats
 from fltheory.engines.affine import Prober, RoundMap
+from fltheory.engines.exchangeable import Asymmetric, SymmetricMap, SymmetricProber, is_exchangeable
 from fltheory.engines.terms import Terms
 from fltheory.errors import NotApplicable
 from fltheory.experiment import Experiment
+from fltheory.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.quadratic.problem import Quadratic
 from fltheory.recording import Record, Recorder, has_personal_models
 from fltheory.seeding import Purpose
 
 
+BLOCK = 512
+"""Replicates that are drawn together; rounds are cheap here, so blocks are large."""
+
+
 class Draw(NamedTuple):
-    """The law of the state after a round, given the state before it; all shapes start with ``dim``."""
+    """The law of the state after a round, given the state before it; all shapes end with ``dim``."""
 
     matrix: Floats
     shift: Floats
     root: Floats
-    """``R``, shape ``(dim, rows, rank)``."""
+    """``R``, shape ``(rank, rows, dim)``."""
+    couplings: list[tuple[int, int]]
+    """Entries of the matrix that are not zero for all coordinates."""
     uplink_bits: float
     downlink_bits: float
 
@@ -56,72 +64,98 @@ def why_not(experiment: Experiment, record: Record) -> str:
     return experiment.algorithm.not_affine
 
 
-def draws(experiment: Experiment) -> list[Draw]:
-    """Return the law of every round; equal rounds share one object."""
-    problem, algorithm = experiment.problem, experiment.algorithm
+class Plan(NamedTuple):
+    """The laws of all rounds, and how the judged model combines the rows of the state."""
+
+    draws: list[Draw]
+    weights: Floats
+    works: list[Round]
+
+
+def plan(experiment: Experiment) -> Plan:
+    """Return the law of every round; equal rounds share one object.
+
+    If clients are exchangeable, the model depends on server rows and client means only, so only these are drawn.
+    """
+    problem = experiment.problem
     if not isinstance(problem, Quadratic):
         raise NotApplicable("rounds can be drawn at once on quadratics only")
     oracle = ClosedFormOracle(problem, inside=True)
-    prober = Prober(algorithm, oracle, spread=False)
+    prober = Prober(experiment.algorithm, oracle, spread=False)
     terms = Terms(experiment)
+    works = [terms.sample(index, seed=0, replicates=range(1)) for index in range(experiment.rounds)]
     start = oracle.enter(np.asarray(experiment.start))
+    if is_exchangeable(oracle, works):
+        try:
+            symmetric = SymmetricProber(prober)
+            return Plan(_draws(experiment, symmetric, start, works), symmetric.model_weights(), works)
+        except Asymmetric:
+            pass
+    return Plan(_draws(experiment, prober, start, works), prober.model_weights(), works)
+
+
+def _draws(experiment: Experiment, prober: Prober | SymmetricProber, start: Floats, works: list[Round]) -> list[Draw]:
     laws: list[Draw] = []
     known: dict[bytes, tuple[Draw, dict[str, Floats]]] = {}
     memory: dict[str, Floats] = {}
-    for index in range(experiment.rounds):
-        work = terms.sample(index, seed=0, replicates=range(1))
-        if index == 0:
-            step = prober.first(start, work)
-            laws.append(_draw(step))
-            memory = step.memory
-            continue
-        key = prober.key(work, memory)
+    for index, work in enumerate(works):
+        key = b"" if index == 0 else prober.key(work, memory)
         if key not in known:
-            step = prober.later(memory, work)
+            if not experiment.algorithm.autonomous:
+                known.clear()
+            step = prober.first(start, work) if index == 0 else prober.later(memory, work)
             known[key] = (_draw(step), step.memory)
         law, memory = known[key]
         laws.append(law)
     return laws
 
 
-def run_block(experiment: Experiment, laws: list[Draw], seed: int, block: range, record: Record) -> dict[str, Floats]:
+def run_block(experiment: Experiment, plan: Plan, seed: int, block: range, record: Record) -> dict[str, Floats]:
     """Draw a block of replicates and return its curves."""
     from fltheory.quadratic.compiled import compiled_unit_vectors
 
-    problem, algorithm = experiment.problem, experiment.algorithm
-    assert isinstance(problem, Quadratic)  # draws() was made from it
+    problem = experiment.problem
+    assert isinstance(problem, Quadratic)  # plan() was made from it
     oracle = ClosedFormOracle(problem, inside=True)
-    oracle.arm(1, None, {})
     recorder = Recorder(experiment, oracle, block, seed, record, inside=False)
-    terms = Terms(experiment)
     keys = seeding.replicate_keys(seed, Purpose.COLLAPSED, block)
     dim = problem.dim
     rows: Floats | None = None
     start = np.tile(oracle.enter(np.asarray(experiment.start)), (len(block), 1))
-    recorder.start_model(start, terms.sample(0, seed=seed, replicates=block).p)
-    weights = Prober(algorithm, oracle, spread=False).model_weights()
+    recorder.start_model(start, plan.works[0].p)
     with np.errstate(over="ignore", invalid="ignore"):
-        for index, law in enumerate(laws):
-            rank = law.root.shape[2]
-            unit = compiled_unit_vectors("gaussian", seeding.split(keys, index), rank * dim, 0)
-            noise = np.matmul(law.root, unit.reshape(len(block), rank, dim).transpose(2, 1, 0))
-            moved = law.shift[:, :, None] + noise
+        for law, work in zip(plan.draws, plan.works, strict=True):
+            rank = law.root.shape[0]
+            unit = compiled_unit_vectors("gaussian", seeding.split(keys, work.index), rank * dim, 0)
+            # Rows are (rows, replicates, dim), so that every product runs along contiguous models.
+            noise = np.einsum("kad,rkd->ard", law.root, unit.reshape(len(block), rank, dim))
+            moved = noise + law.shift[:, None]
             if rows is not None:
-                moved += np.matmul(law.matrix, rows)
+                for row, column in law.couplings:
+                    moved[row] += law.matrix[row, column] * rows[column]
             rows = moved
-            work = terms.sample(index, seed=seed, replicates=block)
-            model = np.ascontiguousarray(np.einsum("a,gar->rg", weights, rows))
+            model = np.tensordot(plan.weights, rows, axes=1)
             recorder.after_model(model, work, law.uplink_bits, law.downlink_bits)
     return recorder.curves
 
 
-def _draw(step: RoundMap) -> Draw:
-    covariance = np.matmul(step.noise, step.noise.swapaxes(1, 2))
-    values, vectors = np.linalg.eigh(covariance)
-    scale = values.max(axis=-1, keepdims=True)
-    keep = (values > 1e-14 * np.maximum(scale, 1e-300)).any(axis=0)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    return Draw(step.matrix, step.shift, np.ascontiguousarray(root[:, :, keep]), step.uplink_bits, step.downlink_bits)
+def _draw(step: RoundMap | SymmetricMap) -> Draw:
+    if isinstance(step, RoundMap):
+        matrix, shift, noise = step.matrix, step.shift, step.noise
+    else:
+        matrix, shift, noise = step.common, step.common_shift, step.common_noise
+    values, vectors = np.linalg.eigh(np.matmul(noise, noise.swapaxes(1, 2)))
+    keep = (values > 1e-14 * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)).any(axis=0)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])[:, :, keep]
+    couplings = [(int(a), int(b)) for a, b in np.argwhere(np.abs(matrix).max(axis=0) > 0)]
+    return Draw(
+        matrix=np.ascontiguousarray(matrix.transpose(1, 2, 0)),
+        shift=np.ascontiguousarray(shift.T),
+        root=np.ascontiguousarray(root.transpose(2, 1, 0)),
+        couplings=couplings,
+        uplink_bits=step.uplink_bits,
+        downlink_bits=step.downlink_bits,
+    )
 
 
 def _distinct_rounds(experiment: Experiment) -> range:

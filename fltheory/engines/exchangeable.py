@@ -78,7 +78,8 @@ def is_exchangeable(oracle: ClosedFormOracle, works: Sequence[Round]) -> bool:
         rows = (work.steps, work.weights, work.p[None], work.boost[None])
         return all(len(row) == 1 and np.ptp(row) == 0 for row in rows)
 
-    return oracle.exchangeable and all(alike(work) for work in works)
+    distinct = {(id(work.steps), id(work.weights), id(work.p), id(work.boost)): work for work in works}
+    return oracle.exchangeable and all(alike(work) for work in distinct.values())
 
 
 class SymmetricProber:

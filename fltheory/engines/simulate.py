@@ -86,7 +86,8 @@ def simulate(
     else:
         every_step = "asked for" if not collapse else collapsed.why_not(experiment, record)
     run = _every_step(experiment, engine, seed, record) if every_step else _collapsed(experiment, seed, record)
-    curves = _in_blocks(run, replicates, 1 if engine == "reference" else threads)
+    size = BLOCK if every_step else collapsed.BLOCK
+    curves = _in_blocks(run, replicates, 1 if engine == "reference" else threads, size)
     return Trajectories(
         algorithm=experiment.algorithm.title,
         provenance=provenance(
@@ -101,8 +102,8 @@ def simulate(
     )
 
 
-def _in_blocks(run: Callable[[range], dict[str, Floats]], replicates: int, threads: int) -> dict[str, Any]:
-    blocks = [range(first, min(first + BLOCK, replicates)) for first in range(0, replicates, BLOCK)]
+def _in_blocks(run: Callable[[range], dict[str, Floats]], replicates: int, threads: int, size: int) -> dict[str, Any]:
+    blocks = [range(first, min(first + size, replicates)) for first in range(0, replicates, size)]
     if threads == 1 or len(blocks) == 1:
         parts = [run(block) for block in blocks]
     else:
@@ -117,8 +118,8 @@ def _every_step(experiment: Experiment, engine: str, seed: int, record: Record) 
 
 
 def _collapsed(experiment: Experiment, seed: int, record: Record) -> Callable[[range], dict[str, Floats]]:
-    laws = collapsed.draws(experiment)
-    return lambda block: collapsed.run_block(experiment, laws, seed, block, record)
+    plan = collapsed.plan(experiment)
+    return lambda block: collapsed.run_block(experiment, plan, seed, block, record)
 
 
 def _oracle_maker(experiment: Experiment, engine: str, seed: int, record: Record) -> Callable[[range], EngineOracle]:

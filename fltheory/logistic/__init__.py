@@ -2,5 +2,6 @@
 
 from fltheory.logistic.problem import LogisticObjective, LogisticProblem
 from fltheory.logistic.samples import Samples
+from fltheory.logistic.synthetic import dirichlet_split, logistic_clients, synthetic
 
-__all__ = ["LogisticObjective", "LogisticProblem", "Samples"]
+__all__ = ["LogisticObjective", "LogisticProblem", "Samples", "dirichlet_split", "logistic_clients", "synthetic"]

@@ -18,6 +18,8 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fltheory.checks import Floats
     from fltheory.logistic.steps import LocalWork
 
@@ -32,7 +34,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 # Reassociation would cancel the rounding constant, so this function does without it.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 def _exp(x: Any) -> Any:
     """Return ``exp(x)`` for ``x <= 0`` to about 1e-15, as straight-line code that vectorises."""
     x = max(x, -708.0)
@@ -57,7 +59,7 @@ def _exp(x: Any) -> Any:
     return y * np.int64(bits).view(np.float64)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, error_model="numpy")
 def _draw(picked: Any, key: Any, first: Any, count: Any, offset: Any) -> None:
     """Fill ``picked`` with rows of one client, one counter-based word each."""
     for b in range(len(picked)):
@@ -68,22 +70,22 @@ def _draw(picked: Any, key: Any, first: Any, count: Any, offset: Any) -> None:
         picked[b] = offset + np.int64(((z >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})  # type: ignore[untyped-decorator]
-def _slopes(w: Any, features: Any, labels: Any, picked: Any, batch: Any, rows: Any, z: Any, scratch: Any, out: Any) -> None:
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+def _slopes(w: Any, features: Any, labels: Any, picked: Any, batch: Any, z: Any, scratch: Any, out: Any) -> None:
     """Write the mean gradient of the likelihood over the picked samples to ``out``.
 
-    ``picked`` has a multiple of four entries, of which the first ``batch`` count.
+    ``picked`` has a multiple of four entries, of which the first ``batch`` count. Models and slopes have the shape
+    ``(rows, features)``: a sum as an index might be negative for all the compiler knows, and would not vectorise.
     """
-    width = features.shape[1]
+    rows, width = w.shape
     padded = (batch + 3) // 4 * 4
     share = 1.0 / batch
     for b in range(0, padded, 4):
         i0, i1, i2, i3 = picked[b], picked[b + 1], picked[b + 2], picked[b + 3]
         for c in range(0, rows - 1, 2):
-            u, v = c * width, (c + 1) * width
             s0, s1, s2, s3, t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             for f in range(width):
-                p, q = w[u + f], w[v + f]
+                p, q = w[c, f], w[c + 1, f]
                 s0 += features[i0, f] * p
                 s1 += features[i1, f] * p
                 s2 += features[i2, f] * p
@@ -95,10 +97,9 @@ def _slopes(w: Any, features: Any, labels: Any, picked: Any, batch: Any, rows: A
             z[c, b], z[c, b + 1], z[c, b + 2], z[c, b + 3] = s0, s1, s2, s3
             z[c + 1, b], z[c + 1, b + 1], z[c + 1, b + 2], z[c + 1, b + 3] = t0, t1, t2, t3
         if rows % 2 == 1:
-            u = (rows - 1) * width
             s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
             for f in range(width):
-                p = w[u + f]
+                p = w[rows - 1, f]
                 s0 += features[i0, f] * p
                 s1 += features[i1, f] * p
                 s2 += features[i2, f] * p
@@ -136,27 +137,26 @@ def _slopes(w: Any, features: Any, labels: Any, picked: Any, batch: Any, rows: A
         for b in range(batch, padded):
             z[c, b] = 0.0
 
-    for j in range(rows * width):
-        out[j] = 0.0
+    for c in range(rows):
+        for f in range(width):
+            out[c, f] = 0.0
     for b in range(0, padded, 4):
         i0, i1, i2, i3 = picked[b], picked[b + 1], picked[b + 2], picked[b + 3]
         for c in range(0, rows - 1, 2):
-            u, v = c * width, (c + 1) * width
             s0, s1, s2, s3 = z[c, b], z[c, b + 1], z[c, b + 2], z[c, b + 3]
             t0, t1, t2, t3 = z[c + 1, b], z[c + 1, b + 1], z[c + 1, b + 2], z[c + 1, b + 3]
             for f in range(width):
                 x0, x1, x2, x3 = features[i0, f], features[i1, f], features[i2, f], features[i3, f]
-                out[u + f] += s0 * x0 + s1 * x1 + s2 * x2 + s3 * x3
-                out[v + f] += t0 * x0 + t1 * x1 + t2 * x2 + t3 * x3
+                out[c, f] += s0 * x0 + s1 * x1 + s2 * x2 + s3 * x3
+                out[c + 1, f] += t0 * x0 + t1 * x1 + t2 * x2 + t3 * x3
         if rows % 2 == 1:
-            u = (rows - 1) * width
             s0, s1, s2, s3 = z[rows - 1, b], z[rows - 1, b + 1], z[rows - 1, b + 2], z[rows - 1, b + 3]
             for f in range(width):
                 x0, x1, x2, x3 = features[i0, f], features[i1, f], features[i2, f], features[i3, f]
-                out[u + f] += s0 * x0 + s1 * x1 + s2 * x2 + s3 * x3
+                out[rows - 1, f] += s0 * x0 + s1 * x1 + s2 * x2 + s3 * x3
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 def _run(
     models: Any,
     steps: Any,
@@ -188,10 +188,10 @@ def _run(
     picked = np.empty(longest, np.int64)
     z = np.empty((rows, longest))
     scratch = np.empty(longest)
-    slope = np.empty(dim)
-    base = np.zeros(dim)
-    start = np.empty(dim)
-    w = np.empty(dim)
+    points = np.empty((2, rows, features.shape[1]))
+    slopes = np.zeros((2, rows, features.shape[1]))
+    start, w = points[0].reshape(dim), points[1].reshape(dim)
+    base, slope = slopes[0].reshape(dim), slopes[1].reshape(dim)
     pulled = np.empty(dim)
     for r in range(models.shape[0]):
         own_labels = labels[min(r, labels.shape[0] - 1)]
@@ -211,11 +211,13 @@ def _run(
                 if batch_size > 0 and (fixed < 0 or k == 0):
                     index = k if fixed < 0 else fixed
                     _draw(picked[:batch], keys[r, i], index * batch_size, count, first)
-                if recentre and (k == 0 or (batch_size > 0 and fixed < 0)):
-                    _slopes(start, features, own_labels, picked, batch, rows, z, scratch, base)
+                # One call site for both points keeps the compiled code, and the time to compile it, small.
+                stale = recentre and (k == 0 or (batch_size > 0 and fixed < 0))
+                for point in range(0 if stale else 1, 2):
+                    _slopes(points[point], features, own_labels, picked, batch, z, scratch, slopes[point])
+                if stale:
                     for j in range(dim):
                         base[j] += l2 * start[j]
-                _slopes(w, features, own_labels, picked, batch, rows, z, scratch, slope)
                 if use_dense:
                     for j in range(dim):
                         total = 0.0
@@ -237,26 +239,31 @@ def _run(
 def compiled_steps(work: LocalWork) -> Floats:
     """Return the local models after all steps, ``(replicates, clients, dim)``."""
     models = work.start.copy()
-    broadcast = (np.ascontiguousarray(a, dtype=np.float64) for a in (work.correction, work.diagonal, work.dense))
-    correction, diagonal, dense = broadcast
     _run(
         models,
-        work.steps,
-        work.features,
-        work.labels,
-        work.offsets,
-        work.keys,
+        _sealed(work.steps),
+        _sealed(work.features),
+        _sealed(work.labels),
+        _sealed(work.offsets),
+        _sealed(work.keys),
         work.batch_size,
         work.fixed,
-        work.recentre,
+        bool(work.recentre),
         work.rate,
         work.l2,
-        correction,
-        diagonal,
-        dense,
+        _sealed(work.correction),
+        _sealed(work.diagonal),
+        _sealed(work.dense),
         work.use_dense,
-        np.ascontiguousarray(work.anchor, dtype=np.float64),
+        _sealed(work.anchor),
         work.l1,
-        np.ascontiguousarray(work.l1_anchor, dtype=np.float64),
+        _sealed(work.l1_anchor),
     )
     return models
+
+
+def _sealed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a contiguous read-only view, since writable and read-only arrays would be compiled for separately."""
+    view = np.ascontiguousarray(array).view()
+    view.setflags(write=False)
+    return view

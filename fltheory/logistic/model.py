@@ -43,7 +43,8 @@ class LogisticLoss:
     Parameters
     ----------
     features
-        Shape ``(samples, features)``.
+        Shape ``(samples, features)``; for :meth:`gradient` also ``(models, samples, features)``, with its own samples
+        for every model.
     targets
         Shape ``(samples, rows)``, or ``(models, samples, rows)`` with its own labels for every model.
     weights
@@ -65,7 +66,7 @@ class LogisticLoss:
     @property
     def dim(self) -> int:
         """Length of a model."""
-        return self.rows * int(self.features.shape[1])
+        return self.rows * int(self.features.shape[-1])
 
     def for_models(self, block: slice) -> LogisticLoss:
         """Return the loss of a block of models; the same loss if the targets are common to all."""
@@ -80,7 +81,7 @@ class LogisticLoss:
     def value(self, w: Floats) -> Floats:
         """Return the loss of models ``(..., dim)``, shape ``(...)``."""
         z = self.scores(w)
-        losses = _log_partition(z) - (self.targets * z).sum(axis=-1)
+        losses = _log_partition(z) - _inner(self.targets, z)
         return np.asarray(losses @ self.weights + 0.5 * self.l2 * (w**2).sum(axis=-1))
 
     def gradient(self, w: Floats) -> Floats:
@@ -91,18 +92,7 @@ class LogisticLoss:
 
     def hessian(self, w: Floats) -> Floats:
         """Return the Hessian at models ``(..., dim)``, shape ``(..., dim, dim)``."""
-        p = probabilities(self.scores(w))
-        width = self.features.shape[1]
-        result = np.empty((*w.shape, self.dim))
-        for c in range(self.rows):
-            for d in range(c, self.rows):
-                spread = self.weights * p[..., c] * ((1.0 if c == d else 0.0) - p[..., d])
-                block = np.matmul(self.features.T, spread[..., None] * self.features)
-                result[..., c * width : (c + 1) * width, d * width : (d + 1) * width] = block
-                result[..., d * width : (d + 1) * width, c * width : (c + 1) * width] = block
-        diagonal = np.arange(self.dim)
-        result[..., diagonal, diagonal] += self.l2
-        return result
+        return in_blocks(self._hessians, w, self.dim * (self.dim + len(self.features)))
 
     def fisher_diagonal(self, w: Floats) -> Floats:
         r"""Return the diagonal of the Fisher information of the labels, without :math:`\lambda`.
@@ -127,6 +117,22 @@ class LogisticLoss:
             losses = _log_partition_divergence(self.scores(v), self.scores(moved))
             return np.asarray(losses @ self.weights + 0.5 * self.l2 * (moved**2).sum(axis=-1))
 
+    def _hessians(self, models: Floats) -> Floats:
+        width = self.features.shape[1]
+        result = np.empty((*models.shape, self.dim))
+        for r, w in enumerate(models):
+            p = probabilities(self.scores(w))
+            # Minus the outer products of p: as a product of one matrix with its own transpose, half the work in BLAS.
+            outer = (np.sqrt(self.weights)[:, None] * p)[:, :, None] * self.features[:, None, :]
+            flat = outer.reshape(len(p), self.dim)
+            result[r] = -(flat.T @ flat)
+            for c in range(self.rows):
+                root = np.sqrt(self.weights * p[:, c])[:, None] * self.features
+                own = slice(c * width, (c + 1) * width)
+                result[r, own, own] += root.T @ root
+            result[r].flat[:: self.dim + 1] += self.l2
+        return result
+
     def _second_moments(self, spread: Floats, w: Floats) -> Floats:
         weighted = np.swapaxes(spread * self.weights[:, None], -1, -2)
         moments = np.matmul(weighted, self.features**2)
@@ -145,14 +151,15 @@ def probabilities(z: Floats) -> Floats:
         small = np.exp(-np.abs(z))
         return np.asarray(np.where(z >= 0, 1.0, small) / (1.0 + small))
     powers = np.exp(z - z.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+    powers /= (powers @ np.ones(z.shape[-1]))[..., None]
+    return np.asarray(powers)
 
 
 def one_hot(labels: Ints, rows: int) -> Floats:
     """Return targets for labels ``(...)``, shape ``(..., rows)``; for one row, the label itself (0 or 1)."""
     if rows == 1:
         return labels[..., None].astype(np.float64)
-    return (labels[..., None] == np.arange(rows)).astype(np.float64)
+    return np.asarray(labels[..., None] == np.arange(rows), dtype=np.float64)
 
 
 def in_blocks(function: Callable[[Floats], Floats], w: Floats, cost: int) -> Floats:
@@ -167,11 +174,16 @@ def in_blocks(function: Callable[[Floats], Floats], w: Floats, cost: int) -> Flo
     return np.asarray(result.reshape((*w.shape[:-1], *result.shape[1:])))
 
 
+def _inner(a: Floats, b: Floats) -> Floats:
+    """Return inner products over the last axis, faster than a product and a sum over few classes."""
+    return np.asarray(np.einsum("...c,...c->...", a, b))
+
+
 def _log_partition(z: Floats) -> Floats:
     if z.shape[-1] == 1:
         return np.asarray(np.logaddexp(0.0, z[..., 0]))
     top = z.max(axis=-1)
-    return np.asarray(top + np.log(np.exp(z - top[..., None]).sum(axis=-1)))
+    return np.asarray(top + np.log(np.exp(z - top[..., None]) @ np.ones(z.shape[-1])))
 
 
 def _log_partition_divergence(base: Floats, moved: Floats) -> Floats:
@@ -180,17 +192,21 @@ def _log_partition_divergence(base: Floats, moved: Floats) -> Floats:
         moved = np.concatenate([np.zeros_like(moved), moved], axis=-1)
     log_p = base - _log_partition(base)[..., None]
     p = np.exp(log_p)
-    u = moved - (p * moved).sum(axis=-1, keepdims=True)
-    near = np.log1p((p * _exp_remainder(np.minimum(u, _LARGE))).sum(axis=-1))
-    if u.size == 0 or u.max() <= _LARGE:
+    u = moved - _inner(p, moved)[..., None]
+    top = u.max(axis=-1)
+    near = np.log1p(_inner(p, _exp_remainder(np.minimum(u, _LARGE))))
+    if np.all(top <= _LARGE):
         return np.asarray(near)
-    return np.asarray(np.where(u.max(axis=-1) <= _LARGE, near, _log_partition(log_p + u)))
+    return np.asarray(np.where(top <= _LARGE, near, _log_partition(log_p + u)))
 
 
 def _exp_remainder(u: Floats) -> Floats:
-    """Return ``exp(u) - 1 - u`` without cancellation."""
-    series = np.zeros_like(u)
-    for n in range(16, 2, -1):
-        series = (1.0 + series) * u / n
-    small = 0.5 * u**2 * (1.0 + series)
-    return np.asarray(np.where(np.abs(u) < 0.5, small, np.expm1(u) - u))
+    """Return ``exp(u) - 1 - u`` to a relative accuracy of about 1e-13."""
+    series = u * (1.0 / 11.0)
+    for n in range(10, 2, -1):
+        series += 1.0
+        series *= u
+        series *= 1.0 / n
+    series += 1.0
+    # From 0.1 on, the subtraction costs at most two digits; exp is several times faster than expm1.
+    return np.asarray(np.where(np.abs(u) < 0.1, 0.5 * u**2 * series, np.exp(u) - 1.0 - u))

@@ -52,8 +52,8 @@ class LogisticOracle:
         self._minibatch_keys = seeding.replicate_keys(seed, Purpose.MINIBATCH, replicates)
         self._drift_keys = seeding.replicate_keys(seed, Purpose.LABEL_DRIFT, replicates)
         self._keys: Words
-        self._labels: Ints
-        self._losses: list[LogisticLoss]
+        self._labels: Ints = problem.train.labels[None]
+        self._losses = self._client_losses()
         self.begin_round(0)
 
     @property
@@ -68,21 +68,10 @@ class LogisticOracle:
 
     def begin_round(self, index: int) -> None:
         """Draw the labels of round ``index``, and name its minibatches."""
-        problem = self._problem
         self._keys = seeding.client_keys(self._minibatch_keys, index, self.num_clients)
-        self._labels = self._drawn_labels(index) if problem.label_drift else problem.train.labels[None]
-        self._losses = []
-        for i in range(self.num_clients):
-            own = problem.train.rows(i)
-            targets = one_hot(self._labels[:, own], problem.rows)
-            self._losses.append(
-                LogisticLoss(
-                    features=problem.train.features[own],
-                    targets=targets if problem.label_drift else targets[0],
-                    weights=np.full(targets.shape[1], 1.0 / targets.shape[1]),
-                    l2=problem.l2,
-                )
-            )
+        if self._problem.label_drift:
+            self._labels = self._drawn_labels(index)
+            self._losses = self._client_losses()
 
     def minibatch(self, index: int) -> Minibatch:
         """Return the handle of the minibatch that local step ``index`` of this round would use."""
@@ -140,15 +129,14 @@ class LogisticOracle:
                 result[:, i] = loss.gradient(models[:, i])
                 continue
             picked = drawn_samples(self._keys[:, i], minibatch.index, self._problem.batch_size, len(loss.weights))
-            for r, rows in enumerate(picked):
-                labels = self._labels[r if len(self._labels) > 1 else 0, self._problem.train.rows(i)]
-                sampled = LogisticLoss(
-                    features=loss.features[rows],
-                    targets=one_hot(labels[rows], loss.rows),
-                    weights=np.full(len(rows), 1.0 / len(rows)),
-                    l2=loss.l2,
-                )
-                result[r, i] = sampled.gradient(models[r, i])
+            labels = np.broadcast_to(self._labels[:, self._problem.train.rows(i)], (len(picked), len(loss.weights)))
+            sampled = LogisticLoss(
+                features=loss.features[picked],
+                targets=one_hot(np.take_along_axis(labels, picked, axis=1), loss.rows),
+                weights=np.full(picked.shape[1], 1.0 / picked.shape[1]),
+                l2=loss.l2,
+            )
+            result[:, i] = sampled.gradient(models[:, i])
         return result
 
     def curvature(self, w: Floats, kind: str) -> Floats:
@@ -192,7 +180,7 @@ class LogisticOracle:
         if not (np.all(np.isfinite(anchors)) and np.all(np.isfinite(slopes))):
             return np.full_like(anchors, np.nan)
         result = np.empty_like(anchors)
-        size = max(1, 4_000_000 // self.dim**2)
+        size = max(1, 4_000_000 // self.dim**2)  # bounds the memory that Newton's Hessians take
         for i, loss in enumerate(self._losses):
             for first in range(0, self._replicates, size):
                 block = slice(first, first + size)
@@ -233,6 +221,20 @@ class LogisticOracle:
             raise InvalidParameter(
                 f"LogisticOracle needs arrays that broadcast to (replicates, clients, dim) = {shape}, got {w.shape}"
             ) from None
+
+    def _client_losses(self) -> list[LogisticLoss]:
+        """Return the clients' losses with the labels of the round."""
+        problem = self._problem
+        losses = []
+        for i in range(self.num_clients):
+            own = problem.train.rows(i)
+            targets = one_hot(self._labels[:, own], problem.rows)
+            weights = np.full(targets.shape[1], 1.0 / targets.shape[1])
+            shared = targets[0] if len(targets) == 1 else targets
+            losses.append(
+                LogisticLoss(features=problem.train.features[own], targets=shared, weights=weights, l2=problem.l2)
+            )
+        return losses
 
     def _drawn_labels(self, index: int) -> Ints:
         """Return this round's labels, ``(replicates, samples)``: sample ``j`` uses words ``2j`` and ``2j + 1``."""

@@ -8,8 +8,8 @@ intercept is a feature that is always 1 (:meth:`~fltheory.logistic.samples.Sampl
 regularised like every other weight.
 
 **Label drift.** With ``label_drift = q > 0`` every round ``t`` redraws the labels: independently for each sample,
-with probability ``q`` the label is replaced by one drawn uniformly from all classes (the old one included), and it stays
-so for the round. The loss is affine in the one-hot label :math:`e_y`, and
+with probability ``q`` the label is replaced by one drawn uniformly from all classes (the old one included), and it
+stays so for the round. The loss is affine in the one-hot label :math:`e_y`, and
 :math:`\mathbb E\,e_{y_t} = (1-q)\,e_y + \frac qC \mathbf 1`, hence
 
 .. math:: \mathbb E f_{t,i}(w) = \frac1{n_i}\sum_j \Bigl[(1-q)\,\ell(w; x_{ij}, y_{ij})
@@ -169,8 +169,8 @@ class LogisticProblem:
     def client_smoothness(self) -> Floats:
         r"""Largest eigenvalue of each client's Hessian over all models, or a bound on it, shape ``(clients,)``.
 
-        :math:`\lambda_{\max}(X_i^\top X_i / n_i)` times the largest curvature of the log-partition function, 1/4 (binary)
-        or 1/2 (softmax), plus :math:`\lambda`. The binary value is attained at the zero model.
+        :math:`\lambda_{\max}(X_i^\top X_i / n_i)` times the largest curvature of the log-partition function, 1/4
+        (binary) or 1/2 (softmax), plus :math:`\lambda`. The binary value is attained at the zero model.
         """
         if "smoothness" not in self._solved:
             factor = 0.25 if self.binary else 0.5
@@ -201,7 +201,7 @@ class LogisticProblem:
         Ties go to the lower class.
         """
         if self.test is None or not self.test.labels.size:
-            raise NotApplicable("LogisticProblem.accuracy needs test samples; give test, or use a generator with a split")
+            raise NotApplicable("LogisticProblem.accuracy needs test samples; set test")
         test = self.test
 
         def share(block: Floats) -> Floats:
@@ -266,13 +266,13 @@ class LogisticProblem:
                 else "full gradients have no noise",
             ),
             "drift_sq": Constant(
-                checks.frozen(drift_sq), computed, "variance of a round's full gradient over the label drift, at any model"
+                checks.frozen(drift_sq), computed, "variance of a round's gradient under label drift, at any model"
             ),
             "w_star": Constant(w_star, computed),
             "f_star": Constant(objective.f_star, computed),
             "client_f_star": Constant(checks.frozen([client.f_star for client in clients]), computed),
             "gamma": Constant(
-                checks.frozen([float(client.gap(w_star)) for client in clients]), computed, "f_k(w_star) - f_k*, per client"
+                checks.frozen([client.gap(w_star) for client in clients]), computed, "f_k(w_star) - f_k*, per client"
             ),
             "epsilon": Constant(
                 self._dissimilarity(w_star), measured, "largest difference of two clients' Hessians at w_star"

@@ -80,9 +80,9 @@ def minimise_l1(
     r"""Return the minimisers with the term :math:`\lambda_1\|w-a\|_1`, shape ``(models, dim)``.
 
     Accelerated proximal gradient with the momentum of the strongly convex case: with :math:`\kappa = (L+q)/(\lambda+q)`
-    the objective gap shrinks by :math:`1 - \kappa^{-1/2}` per step. It stops when the prox-gradient mapping bounds
-    the distance to the minimiser by ``1e-10`` (or at the rounding level of the mapping). Coordinates at the kink
-    equal the anchor's exactly.
+    the objective gap shrinks by :math:`1 - \kappa^{-1/2}` per step. It stops when the norm of the
+    prox-gradient mapping is below 1e-12 and bounds the distance to the minimiser by 1e-10 (or at the rounding level of
+    the mapping). Coordinates at the kink equal the anchor's exactly.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def minimise_l1(
     upper, lower = smoothness + pull, loss.l2 + pull
     root = math.sqrt(lower / upper)
     momentum = (1.0 - root) / (1.0 + root)
-    tolerance = max(0.5e-10 * lower, 1e-14 * max(1.0, upper))
+    tolerance = max(min(0.5e-10 * lower, 1e-12), 1e-14 * max(1.0, upper))
     fixed = np.zeros_like(anchor) if linear is None else linear
     v = np.zeros_like(anchor)
     ahead = v

@@ -65,7 +65,7 @@ def reference_steps(work: LocalWork) -> Floats:
     rows = result.shape[2] // work.features.shape[1]
     for r, i in np.ndindex(*work.steps.shape):
         own = slice(int(work.offsets[i]), int(work.offsets[i + 1]))
-        features, labels = work.features[own], _at(work.labels[:, None], r, 0)[own]
+        features, labels = work.features[own], work.labels[r if len(work.labels) > 1 else 0, own]
         c, a, b = (_at(array, r, i) for array in (work.correction, work.anchor, work.l1_anchor))
         Q = _at(work.dense, r, i) if work.use_dense else np.diag(_at(work.diagonal, r, i))
         w = start = work.start[r, i]
@@ -86,6 +86,6 @@ def reference_steps(work: LocalWork) -> Floats:
     return result
 
 
-def _at(array: Floats | Ints, r: int, i: int) -> Floats:
+def _at(array: Floats, r: int, i: int) -> Floats:
     """Return the entry of replicate ``r`` and client ``i`` where axes of length 1 broadcast."""
     return np.asarray(array[r if array.shape[0] > 1 else 0, i if array.shape[1] > 1 else 0])

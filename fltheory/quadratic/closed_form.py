@@ -232,23 +232,29 @@ def geometric(ratio: Floats, counts: Ints) -> tuple[Floats, Floats]:
     >>> power.tolist(), total.tolist()
     ([32.0, 1.0], [31.0, 5.0])
     """
+    if counts.size and counts.min() == counts.max():
+        return _geometric(ratio, int(counts.flat[0]))
     shape = np.broadcast_shapes(ratio.shape, counts.shape)
     power, total = np.ones(shape), np.zeros(shape)
+    for count in np.unique(counts):
+        here = np.broadcast_to(counts == count, shape)
+        for result, values in zip((power, total), _geometric(ratio, int(count)), strict=True):
+            np.copyto(result, values, where=here)
+    return power, total
+
+
+def _geometric(ratio: Floats, count: int) -> tuple[Floats, Floats]:
+    power, total = np.ones_like(ratio), np.zeros_like(ratio)
     base, span = ratio, np.ones_like(ratio)
-    left = counts
-    while True:
-        odd = (left & 1).astype(bool)
-        if odd.all():
+    while count:
+        if count & 1:
             total = total * base + span
             power = power * base
-        elif odd.any():
-            total = np.where(odd, total * base + span, total)
-            power = np.where(odd, power * base, power)
-        left = left >> 1
-        if not left.any():
-            return power, total
-        span = span * (1.0 + base)
-        base = base * base
+        count >>= 1
+        if count:
+            span = span * (1.0 + base)
+            base = base * base
+    return power, total
 
 
 def _gains(ratio: Floats, counts: Ints) -> tuple[Floats, Floats, Floats]:
