@@ -25,7 +25,7 @@ ACCIDENTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([A-Za-z][\w.-]*)\s*\]\]?\s*(?:#.*)?$")
 _ENTRY = re.compile(r"\s*([\w.-]+)\s*=")
-_FIELD = re.compile(r"\w+\.(\w+)\b")
+_FIELD = re.compile(r"\S+\.(\w+)\s")
 _LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
@@ -94,9 +94,10 @@ class Source:
             yield
         except FltheoryError as error:
             culprit = _culprit(key, table, str(error))
-            raise self.refuse(culprit, f"{dotted(culprit)}: {error}" if culprit else str(error)) from error
+            name, message = dotted(culprit), str(error)
+            raise self.refuse(culprit, message if message.startswith(name) else f"{name}: {message}") from error
         except ACCIDENTS as error:
-            raise self.refuse(key, f"{dotted(key)}: these values do not go together: {error}") from error
+            raise self.refuse(key, f"{dotted(key)}: cannot be built from these values: {error}") from error
 
     def line_of(self, key: Key) -> int | None:
         """Return the line of a key, or of the closest thing around it that has one."""
@@ -113,7 +114,7 @@ class Source:
                 here = (*current, *entry[1].split("."))
             else:
                 continue
-            if best < len(here) <= len(key) and key[: len(here)] == here:
+            if best < len(here) and key[: len(here)] == here:
                 best, found = len(here), number
         return found
 

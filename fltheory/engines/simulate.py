@@ -27,7 +27,10 @@ from fltheory.trajectories import Trajectories
 ENGINES = ("reference", "monte_carlo", "exact")
 
 BLOCK = 64
-"""Replicates that are run together; large enough to amortise NumPy's calls, small enough to stay in cache."""
+"""Most replicates that are run together: enough to amortise NumPy's calls."""
+
+BLOCK_ENTRIES = 2**18
+"""Numbers that the local models of a block may have: few enough to stay in cache, and to share the work."""
 
 
 def simulate(
@@ -86,7 +89,7 @@ def simulate(
     else:
         every_step = "asked for" if not collapse else collapsed.why_not(experiment, record)
     run = _every_step(experiment, engine, seed, record) if every_step else _collapsed(experiment, seed, record)
-    size = BLOCK if every_step else collapsed.BLOCK
+    size = _block_size(experiment) if every_step else collapsed.BLOCK
     curves = _in_blocks(run, replicates, 1 if engine == "reference" else threads, size)
     return Trajectories(
         algorithm=experiment.algorithm.title,
@@ -110,6 +113,12 @@ def _in_blocks(run: Callable[[range], dict[str, Floats]], replicates: int, threa
         with ThreadPoolExecutor(max_workers=threads) as pool:
             parts = list(pool.map(run, blocks))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _block_size(experiment: Experiment) -> int:
+    """Return the replicates of a block, a power of two that depends on the problem only."""
+    fits = max(1, BLOCK_ENTRIES // (experiment.problem.num_clients * experiment.problem.dim))
+    return int(min(BLOCK, 2 ** (fits.bit_length() - 1)))
 
 
 def _every_step(experiment: Experiment, engine: str, seed: int, record: Record) -> Callable[[range], dict[str, Floats]]:

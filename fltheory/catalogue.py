@@ -1,0 +1,144 @@
+"""What can be named in a configuration file: algorithms, problems, selections, step laws, learning rates.
+
+Algorithms are found by looking into the folder :mod:`fltheory.algorithms`: every module whose name does not start
+with an underscore is imported, and every concrete :class:`~fltheory.algorithms._algorithm.Algorithm` defined in it
+is listed under its ``name``. So adding an algorithm is adding one file. Selections, step laws and rates are the
+dataclasses of their modules. Problems are functions and are named here, with their homes, so that listing them
+loads no problem code.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, is_dataclass
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from fltheory import algorithms as algorithm_folder
+from fltheory import checks, rates
+from fltheory.algorithms._algorithm import Algorithm
+from fltheory.errors import InvalidParameter
+from fltheory.participation import selection, steps
+from fltheory.problem import Problem
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Generator:
+    """Where a problem's generator lives, and one line on what it returns."""
+
+    home: str
+    function: str
+    title: str
+
+    def load(self) -> Callable[..., Problem]:
+        """Return the function itself."""
+        generator: Callable[..., Problem] = getattr(importlib.import_module(self.home), self.function)
+        return generator
+
+
+PROBLEMS: Mapping[str, Generator] = MappingProxyType(
+    {
+        "noisy-quadratic": Generator(
+            home="fltheory.quadratic",
+            function="noisy_quadratic",
+            title="Quadratics with one Hessian, client drift, round drift and step noise",
+        ),
+        "client-quadratics": Generator(
+            home="fltheory.quadratic",
+            function="client_quadratics",
+            title="Quadratics with a Hessian and a minimiser per client",
+        ),
+        "synthetic": Generator(
+            home="fltheory.logistic.synthetic",
+            function="synthetic",
+            title="Softmax regression on SYNTHETIC(alpha, beta)",
+        ),
+        "logistic-clients": Generator(
+            home="fltheory.logistic.synthetic",
+            function="logistic_clients",
+            title="Logistic regression with label and feature shift per client",
+        ),
+    }
+)
+
+
+@functools.cache
+def algorithms() -> Mapping[str, type[Algorithm]]:
+    """Return the algorithms by name, in alphabetical order.
+
+    >>> algorithms()["fedavg"].title
+    'FedAvg'
+    """
+    found: dict[str, type[Algorithm]] = {}
+    for entry in pkgutil.iter_modules(algorithm_folder.__path__):
+        if entry.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"{algorithm_folder.__name__}.{entry.name}")
+        for kind in _defined_in(module):
+            if issubclass(kind, Algorithm) and not inspect.isabstract(kind):
+                other = found.setdefault(kind.name, kind)
+                if other is not kind:
+                    raise InvalidParameter(
+                        f"algorithm names must be unique, got {kind.name!r} in both {other.__module__} and "
+                        f"{kind.__module__}; rename one of them"
+                    )
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def problem(name: object) -> Callable[..., Problem]:
+    """Return the generator of a named problem, or raise with the nearest name.
+
+    >>> problem("noisy-quadratic")(dim=3, num_clients=2).dim
+    3
+    """
+    return PROBLEMS[checks.choice("problem", "name", name, PROBLEMS)].load()
+
+
+@functools.cache
+def selections() -> Mapping[str, type]:
+    """Return the selections by name: who is asked to work."""
+    return _named(selection)
+
+
+@functools.cache
+def step_laws() -> Mapping[str, type]:
+    """Return the step laws by name: how many local steps are completed."""
+    return _named(steps)
+
+
+@functools.cache
+def rate_schedules() -> Mapping[str, type]:
+    """Return the learning-rate schedules by name.
+
+    >>> list(rate_schedules())
+    ['constant', 'inverse', 'table']
+    """
+    return _named(rates)
+
+
+def parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a generator or a dataclass by name, in order.
+
+    >>> [(name, p.default) for name, p in parameters(algorithms()["fedavg"]).items()]
+    [('server_rate', 1.0)]
+    """
+    return inspect.signature(make).parameters
+
+
+def summary(kind: type[Algorithm]) -> str:
+    """Return the first sentence of the page of an algorithm, the docstring of its module."""
+    page = inspect.getdoc(inspect.getmodule(kind)) or ""
+    return " ".join(page.split("\n\n")[0].split())
+
+
+def _named(module: ModuleType) -> Mapping[str, type]:
+    kinds = [kind for kind in _defined_in(module) if is_dataclass(kind)]
+    return MappingProxyType({getattr(kind, "name", kind.__name__.lower()): kind for kind in kinds})
+
+
+def _defined_in(module: ModuleType) -> list[type]:
+    return [value for value in vars(module).values() if isinstance(value, type) and value.__module__ == module.__name__]

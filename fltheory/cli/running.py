@@ -1,0 +1,230 @@
+"""``fltheory run``: the experiments of one configuration file, their curves, figure and summary."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
+from fltheory.errors import Diverged, FltheoryError, InvalidParameter, NotAffine
+
+if TYPE_CHECKING:
+    from fltheory.configuration import Configuration
+    from fltheory.trajectories import Trajectories
+
+LEVEL = 0.99
+"""Simultaneous level of the bands."""
+
+COLUMNS = {"distance²": "distance_sq", "gap": "gap", "gradient²": "gradient_norm_sq"}
+"""Columns of the table that show the last value of a curve."""
+
+
+class Result(NamedTuple):
+    """What became of one experiment: curves, or the reason why there are none."""
+
+    label: str
+    seconds: float
+    trajectories: Trajectories | None = None
+    error: str = ""
+    status: str = "done"
+
+
+def run(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Configuration file in TOML; examples/ has some.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Directory for curves, figure and summary.", show_default="results/<name of the file>"),
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="Engine instead of the file's: monte_carlo, reference or exact.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed instead of the file's.")] = None,
+    replicates: Annotated[int | None, typer.Option(help="Replicates instead of the file's.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads of the compiled engine.", show_default="all cores")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write the summary to standard output as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write nothing but errors.")] = False,
+) -> None:
+    """Run every algorithm of a configuration file and compare them."""
+    from fltheory import checks
+    from fltheory import configuration as files
+
+    given: dict[str, Any] = {"engine": engine, "seed": seed, "replicates": replicates}
+    configuration = dataclasses.replace(
+        files.load(file), **{name: value for name, value in given.items() if value is not None}
+    )
+    if threads is not None:
+        checks.integer("run", "threads", threads, low=1)
+    directory = Path("results") / file.stem if output is None else output
+    _prepare(directory, configuration)
+    results, interrupted = _results(configuration, directory, threads, quiet)
+    document = _summary(configuration, directory, results)
+    _write(document, directory, configuration.title, results)
+    for result in results:
+        if result.error:
+            complain(result.error if result.error.startswith(result.label) else f"{result.label}: {result.error}")
+    if as_json:
+        typer.echo(json.dumps(document, indent=2, allow_nan=False))
+    elif not quiet:
+        _print(configuration, directory, results)
+    if interrupted:
+        complain("interrupted; what was finished is kept")
+        raise typer.Exit(130)
+    if any(result.error for result in results):
+        raise typer.Exit(1)
+
+
+def _prepare(directory: Path, configuration: Configuration) -> None:
+    """Make sure that results can be written, and that none of an earlier run are taken for those of this one."""
+    from fltheory.configuration import RESERVED, slug
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+        for stem in (*RESERVED, *(slug(label) for label, _ in configuration.experiments)):
+            for suffix in (".npz", ".json", ".svg", ".png"):
+                (directory / stem).with_suffix(suffix).unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidParameter(
+            f"--output must be a directory that can be written to, got '{directory}': "
+            f"{(error.strerror or str(error)).lower()}; choose another with --output"
+        ) from None
+
+
+def _results(
+    configuration: Configuration, directory: Path, threads: int | None, quiet: bool
+) -> tuple[list[Result], bool]:
+    """Run the experiments and save their curves as they come; return also whether the user lost patience."""
+    from fltheory.configuration import slug
+    from fltheory.engines import simulate
+
+    results: list[Result] = []
+    with progress(len(configuration.experiments), quiet=quiet) as report:
+        for label, experiment in configuration.experiments:
+            report.begin(label)
+            begin = time.perf_counter()
+            try:
+                trajectories = simulate(
+                    experiment,
+                    engine=configuration.engine,
+                    seed=configuration.seed,
+                    replicates=configuration.replicates,
+                    threads=threads,
+                    record=configuration.record,
+                )
+                trajectories.save(directory / slug(label))
+            except KeyboardInterrupt:
+                left = configuration.experiments[len(results) :]
+                return [*results, *(Result(other, 0.0, status="not run") for other, _ in left)], True
+            except FltheoryError as error:
+                result = Result(label, time.perf_counter() - begin, error=str(error), status=_status(error))
+            except (MemoryError, OverflowError):
+                remedy = "too large for this computer; lower replicates, rounds or the size of the problem"
+                result = Result(label, time.perf_counter() - begin, error=remedy, status="too large")
+            else:
+                result = Result(label, time.perf_counter() - begin, trajectories)
+            results.append(result)
+            report.end(f"{result.status}, {result.seconds:.1f} s")
+    return results, False
+
+
+def _status(error: FltheoryError) -> str:
+    if isinstance(error, Diverged):
+        return "diverged"
+    return "not affine" if isinstance(error, NotAffine) else "not applicable"
+
+
+def _summary(configuration: Configuration, directory: Path, results: list[Result]) -> dict[str, Any]:
+    from fltheory.configuration import slug
+    from fltheory.provenance import versions
+
+    entries: list[dict[str, Any]] = []
+    for result in results:
+        entry: dict[str, Any] = {"label": result.label, "status": result.status, "seconds": round(result.seconds, 3)}
+        entry["error"] = result.error or None
+        if result.trajectories is not None:
+            entry["algorithm"] = result.trajectories.algorithm
+            entry["exact"] = result.trajectories.exact
+            entry["final"] = _final(result.trajectories)
+            entry["files"] = [f"{slug(result.label)}{suffix}" for suffix in (".npz", ".json")]
+        entries.append(entry)
+    return {
+        "configuration": configuration.path,
+        "title": configuration.title,
+        "engine": configuration.engine,
+        "seed": configuration.seed,
+        "replicates": configuration.replicates,
+        "rounds": configuration.experiments[0][1].rounds,
+        "level": LEVEL,
+        "output": str(directory),
+        "results": entries,
+        "figures": ["figure.svg", "figure.png"] if any(result.trajectories for result in results) else [],
+        "versions": dict(versions()),
+    }
+
+
+def _final(trajectories: Trajectories) -> dict[str, dict[str, float | None]]:
+    """Return the last value of every curve, with the half-width of its band; one replicate has no band."""
+    final: dict[str, dict[str, float | None]] = {}
+    for name in trajectories.curves():
+        if name == "models":
+            continue
+        half: float | None = None
+        if trajectories.exact or trajectories.replicates > 1:
+            band = trajectories.band(name, level=LEVEL)
+            half = float(band.high[-1] - band.mean[-1])
+        final[name] = {"mean": float(trajectories.curve(name)[:, -1].mean()), "half_width": half}
+    return final
+
+
+def _write(document: dict[str, Any], directory: Path, title: str | None, results: list[Result]) -> None:
+    curves = [(result.label, result.trajectories) for result in results if result.trajectories is not None]
+    if curves:
+        from fltheory import figures
+
+        figures.save(figures.comparison(curves, title=title, level=LEVEL), directory / "figure")
+    text = json.dumps(document, indent=2, allow_nan=False)
+    (directory / "summary.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _print(configuration: Configuration, directory: Path, results: list[Result]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    rounds = configuration.experiments[0][1].rounds
+    heading = f"{configuration.title or Path(configuration.path).stem}: after {rounds} rounds, {configuration.engine}"
+    table = Table(title=Text(heading), title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("algorithm", *COLUMNS, "bits", "seconds", "status"):
+        table.add_column(column, justify="left" if column in ("algorithm", "status") else "right")
+    for result in results:
+        cells = ["-"] * (len(COLUMNS) + 1)
+        if result.trajectories is not None:
+            final = _final(result.trajectories)
+            cells = [_shown(final[name]["mean"], final[name]["half_width"]) for name in COLUMNS.values()]
+            cells.append(_shown(sum(final[name]["mean"] or 0.0 for name in ("uplink_bits", "downlink_bits")), None))
+        table.add_row(Text(result.label), *cells, f"{result.seconds:.2f}", result.status)
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    console.print(table)
+    band = f"± is half the width of a {LEVEL:.0%} band for all rounds at once. " if _sampled(results) else ""
+    console.print(Text(f"{band}Results are in {directory}."), soft_wrap=True)
+
+
+def _shown(mean: float | None, half_width: float | None) -> str:
+    return f"{mean:.3e} ± {half_width:.0e}" if half_width else f"{mean:.3e}"
+
+
+def _sampled(results: list[Result]) -> bool:
+    return any(result.trajectories is not None and not result.trajectories.exact for result in results)

@@ -1,0 +1,103 @@
+"""What all commands say on the terminal: errors, and how far a long computation has come."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import typer
+
+PATIENCE = 2.0
+"""Seconds before a progress bar shows up."""
+
+PIPE_WIDTH = 120
+"""Columns of a table that is written to a file or a pipe."""
+
+
+def complain(message: str) -> None:
+    """Write one error line to standard error."""
+    typer.echo("error: " + " ".join(message.split()), err=True)
+
+
+class Progress(Protocol):
+    """What a command tells about the parts of its work."""
+
+    def begin(self, label: str) -> None:
+        """Take note that a part begins."""
+        ...
+
+    def end(self, outcome: str) -> None:
+        """Take note that the part is over."""
+        ...
+
+
+@contextmanager
+def progress(parts: int, *, quiet: bool) -> Iterator[Progress]:
+    """Report on ``parts`` parts of work: a bar on a terminal, once it takes long; one line each otherwise."""
+    if quiet:
+        yield _Silent()
+    elif not sys.stderr.isatty():
+        yield _Lines(parts)
+    else:
+        bar = _Bar(parts)
+        try:
+            yield bar
+        finally:
+            bar.close()
+
+
+class _Silent:
+    def begin(self, label: str) -> None:
+        pass
+
+    def end(self, outcome: str) -> None:
+        pass
+
+
+class _Lines:
+    def __init__(self, parts: int) -> None:
+        self._parts = parts
+        self._done = 0
+        self._label = ""
+
+    def begin(self, label: str) -> None:
+        self._label = label
+
+    def end(self, outcome: str) -> None:
+        self._done += 1
+        typer.echo(f"[{self._done}/{self._parts}] {self._label}: {outcome}", err=True)
+
+
+class _Bar:
+    def __init__(self, parts: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=parts)
+        self._timer = threading.Timer(PATIENCE, self._bar.start)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def begin(self, label: str) -> None:
+        self._bar.update(self._task, description=label)
+
+    def end(self, outcome: str) -> None:
+        self._bar.advance(self._task)
+
+    def close(self) -> None:
+        self._timer.cancel()
+        self._timer.join()
+        if self._bar.live.is_started:
+            self._bar.stop()

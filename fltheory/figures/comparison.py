@@ -1,0 +1,148 @@
+"""Curves of several algorithms against the rounds, each with a band that holds for all rounds at once.
+
+Colours are those of Okabe and Ito, which stay apart under the common colour vision deficiencies; line styles differ
+as well, so that the figure survives a black-and-white printer. Nothing global is touched: figures are built as
+objects, without ``pyplot``, and every size is set explicitly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fltheory import checks
+from fltheory.checks import Floats
+from fltheory.errors import InvalidParameter
+from fltheory.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+AXES = {
+    "distance_sq": r"expected squared distance  $\|w - w^\star\|^2$",
+    "gap": r"expected optimality gap  $f(w) - f^\star$",
+    "gradient_norm_sq": r"expected squared gradient norm  $\|\nabla f(w)\|^2$",
+    "uplink_bits": "bits sent to the server",
+    "downlink_bits": "bits sent to the clients",
+    "consensus_sq": r"expected consensus drift  $\frac{1}{|S|}\sum_i \|w_i - \bar w\|^2$",
+    "average_gap": r"expected gap of the average  $f(\bar w_t) - f^\star$",
+    "average_distance_sq": r"expected squared distance of the average  $\|\bar w_t - w^\star\|^2$",
+    "personal_gap": r"expected personal gap  $\sum_i p_i\,(f_i(w_i) - f_i^\star)$",
+    "nonzeros": "non-zero entries sent to the server",
+    "entropy": "entropy of the messages, bits per entry",
+}
+"""Quantities that can be drawn, with the label of their axis."""
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+STYLES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+
+WIDTH, HEIGHT, POINTS = 3.4, 2.6, 8
+"""Size in inches, and of the letters."""
+
+
+class _Curve(NamedTuple):
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+def comparison(
+    curves: Sequence[tuple[str, Trajectories]],
+    *,
+    quantity: str = "gap",
+    title: str | None = None,
+    level: float = 0.99,
+) -> Figure:
+    """Return a figure with one curve per algorithm on a logarithmic axis.
+
+    Parameters
+    ----------
+    curves
+        Labels and trajectories; a single replicate is drawn without a band.
+    quantity
+        What is drawn: a key of :data:`AXES`.
+    title
+        Heading, taken literally like the labels.
+    level
+        Simultaneous level of the bands.
+
+    Notes
+    -----
+    A lower limit that is zero or negative has no place on a logarithmic axis; the band then reaches down to the
+    edge of the figure, which lies half a decade below the smallest positive mean. Means that are not positive
+    leave a hole. If nothing is positive, the axis is linear.
+    """
+    from matplotlib.figure import Figure
+
+    checks.choice("comparison", "quantity", quantity, AXES)
+    if not curves:
+        raise InvalidParameter("comparison.curves must hold at least one curve, got none")
+    drawn = [(label, _curve(trajectories, quantity, level)) for label, trajectories in curves]
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    axes = figure.add_subplot()
+    _scale(axes, [curve for _, curve in drawn])
+    bottom = axes.get_ylim()[0]
+    logarithmic = axes.get_yscale() == "log"
+    lines = []
+    for index, (_, curve) in enumerate(drawn):
+        colour, style = COLOURS[index % len(COLOURS)], STYLES[index % len(STYLES)]
+        rounds = np.arange(len(curve.mean))
+        if np.any(curve.high > curve.low):
+            low = np.maximum(curve.low, bottom) if logarithmic else curve.low
+            axes.fill_between(rounds, low, np.maximum(curve.high, low), color=colour, alpha=0.2, linewidth=0)
+        shown = np.where(curve.mean > 0, curve.mean, np.nan) if logarithmic else curve.mean
+        lines += axes.plot(rounds, shown, color=colour, linestyle=style, linewidth=1.2)
+    _dress(axes, quantity, title)
+    # The labels are put in afterwards: matplotlib would read $ as mathematics and skip a leading underscore.
+    legend = axes.legend(lines, [""] * len(lines), fontsize=POINTS - 1, framealpha=0.85, edgecolor="none")
+    for text, (label, _) in zip(legend.get_texts(), drawn, strict=True):
+        text.set_parse_math(False)
+        text.set_text(label)
+    return figure
+
+
+def save(figure: Figure, path: Path) -> tuple[Path, Path]:
+    """Write a figure as ``.svg`` and ``.png`` beside each other; the same figure gives the same bytes."""
+    import matplotlib
+
+    svg, png = path.with_suffix(".svg"), path.with_suffix(".png")
+    with matplotlib.rc_context({"svg.hashsalt": "fltheory"}):
+        figure.savefig(svg, metadata={"Date": None})
+    figure.savefig(png, dpi=300)
+    return svg, png
+
+
+def _curve(trajectories: Trajectories, quantity: str, level: float) -> _Curve:
+    if trajectories.exact or trajectories.replicates > 1:
+        band = trajectories.band(quantity, level=level)
+        return _Curve(band.mean, band.low, band.high)
+    only = trajectories.curve(quantity)[0]
+    return _Curve(only, only, only)
+
+
+def _scale(axes: Axes, curves: Sequence[_Curve]) -> None:
+    means = np.concatenate([curve.mean for curve in curves])
+    positive = means[means > 0]
+    if positive.size:
+        axes.set_yscale("log")
+        top = max(float(curve.high.max()) for curve in curves)
+        axes.set_ylim(float(positive.min()) / 3.0, max(top, float(positive.max())) * 1.5)
+
+
+def _dress(axes: Axes, quantity: str, title: str | None) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlabel("communication round  $t$", fontsize=POINTS)
+    axes.set_ylabel(AXES[quantity], fontsize=POINTS)
+    axes.tick_params(which="both", labelsize=POINTS, direction="in")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    axes.margins(x=0)
+    axes.grid(visible=True, which="major", color="0.9", linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    if title:
+        axes.set_title(title, fontsize=POINTS, parse_math=False)
