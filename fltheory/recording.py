@@ -40,6 +40,10 @@ class Record:
     models: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("nonzeros", "models"):
+            checks.boolean("Record", name, getattr(self, name))
+        if self.consensus is not None:
+            checks.boolean("Record", "consensus", self.consensus)
         if self.entropy_bin is not None:
             checks.real("Record", "entropy_bin", self.entropy_bin, low=0, open_low=True)
 

@@ -5,7 +5,7 @@ import os
 # Test processes run on all cores already; more threads inside each would only wait for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from hypothesis import settings  # noqa: E402
+from hypothesis import settings
 
 # The first call of a compiled loop compiles it, so single examples have no deadline; the same examples every time,
 # so that a failure is a failure for everybody.

@@ -52,6 +52,9 @@ def run(
     threads: Annotated[
         int | None, typer.Option(help="Threads of the compiled engine.", show_default="all cores")
     ] = None,
+    every_step: Annotated[
+        bool, typer.Option("--every-step", help="Run every local step, even where whole rounds can be drawn at once.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write the summary to standard output as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write nothing but errors.")] = False,
 ) -> None:
@@ -67,7 +70,7 @@ def run(
         checks.integer("run", "threads", threads, low=1)
     directory = Path("results") / file.stem if output is None else output
     _prepare(directory, configuration)
-    results, interrupted = _results(configuration, directory, threads, quiet)
+    results, interrupted = _results(configuration, directory, threads, not every_step, quiet)
     document = _summary(configuration, directory, results)
     _write(document, directory, configuration.title, results)
     for result in results:
@@ -103,7 +106,7 @@ def _prepare(directory: Path, configuration: Configuration) -> None:
 
 
 def _results(
-    configuration: Configuration, directory: Path, threads: int | None, quiet: bool
+    configuration: Configuration, directory: Path, threads: int | None, collapse: bool, quiet: bool
 ) -> tuple[list[Result], bool]:
     """Run the experiments and save their curves as they come; return also whether the user lost patience."""
     from fltheory.configuration import slug
@@ -122,6 +125,7 @@ def _results(
                     replicates=configuration.replicates,
                     threads=threads,
                     record=configuration.record,
+                    collapse=collapse,
                 )
                 trajectories.save(directory / slug(label))
             except KeyboardInterrupt:

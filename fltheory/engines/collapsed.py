@@ -26,7 +26,6 @@ from fltheory.quadratic.problem import Quadratic
 from fltheory.recording import Record, Recorder, has_personal_models
 from fltheory.seeding import Purpose
 
-
 BLOCK = 512
 """Replicates that are drawn together; rounds are cheap here, so blocks are large."""
 

@@ -160,6 +160,8 @@ def logistic_clients(
     owner = "logistic_clients"
     checks.integer(owner, "num_clients", num_clients, low=1)
     checks.integer(owner, "num_features", num_features, low=1)
+    if not isinstance(samples, int | Sequence | np.ndarray):
+        raise checks.fail(owner, "samples", "an integer >= 1, or one per client", samples)
     counts = [samples] * num_clients if isinstance(samples, int) else list(samples)
     if len(counts) != num_clients:
         raise InvalidParameter(f"{owner}.samples must have one entry per client ({num_clients}), got {len(counts)}")

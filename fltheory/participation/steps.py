@@ -214,6 +214,9 @@ class TimeVarying:
     starts: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        for name in ("laws", "starts"):
+            if not isinstance(getattr(self, name), tuple | list):
+                raise checks.fail("TimeVarying", name, "a list", getattr(self, name))
         laws, starts = tuple(self.laws), tuple(self.starts)
         for law in laws:
             if isinstance(law, type) or not isinstance(law, StepLaw):

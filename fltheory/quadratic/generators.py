@@ -195,7 +195,8 @@ def client_quadratics(
     spread = checks.real(owner, "spread", spread, low=0)
     if spread > 0 and np.count_nonzero(counts) == 1:
         raise checks.fail(owner, "spread", "0 if only one client has samples", spread)
-    noise = np.full(clients, checks.real(owner, "noise_sq", noise_sq, low=0)) if np.ndim(noise_sq) == 0 else noise_sq
+    one = isinstance(noise_sq, int | float)
+    noise = np.full(clients, checks.real(owner, "noise_sq", noise_sq, low=0)) if one else noise_sq
     rng = seeding.generator(seed, Purpose.INSTANCE)
     exact_ends = gap < L - mu or dim == 1
     base = _spectrum(owner, dim, mu, L - gap, spectrum, rng) if exact_ends else np.full(dim, float(mu))
