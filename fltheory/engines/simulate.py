@@ -41,7 +41,7 @@ def simulate(
     replicates: int = 64,
     threads: int | None = None,
     record: Record | None = None,
-    collapse: bool = False,
+    collapse: bool = True,
 ) -> Trajectories:
     """Run an experiment and return its trajectories.
 

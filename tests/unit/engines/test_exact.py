@@ -1,0 +1,305 @@
+"""Exact moments: without noise they are the run itself, with noise they follow from formulas and enumeration."""
+
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from fltheory import Experiment, Participation, Record, catalogue, client_quadratics, noisy_quadratic, simulate
+from fltheory.algorithms._algorithm import Algorithm, Outcome
+from fltheory.algorithms.apfl import APFL
+from fltheory.algorithms.cflr import CFLR
+from fltheory.algorithms.continual import Continual
+from fltheory.algorithms.efl import EFL
+from fltheory.algorithms.fedavg import FedAvg
+from fltheory.algorithms.feddyn import FedDyn
+from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.fen_fedavg import FedElasticNet1
+from fltheory.algorithms.fen_feddyn import FedElasticNet3
+from fltheory.algorithms.fen_scaffold import FedElasticNet2
+from fltheory.algorithms.mime import Mime
+from fltheory.algorithms.pfedme import PFedMe
+from fltheory.algorithms.scaffold import Scaffold
+from fltheory.checks import Floats
+from fltheory.communication import Message
+from fltheory.engines import exact
+from fltheory.errors import NotAffine, NotApplicable
+from fltheory.participation import (
+    BernoulliSteps,
+    StepCounts,
+    Trace,
+    UniformSteps,
+    WithoutReplacement,
+    WithReplacement,
+)
+from fltheory.rates import Inverse
+
+DEFAULTS = {name: kind() for name, kind in catalogue.algorithms().items()}
+AFFINE = {name: algorithm for name, algorithm in DEFAULTS.items() if not algorithm.not_affine} | {
+    "cfl-r sum": CFLR(form="sum"),
+    "cfl-r geometric": CFLR(weighting="geometric", forgetting=0.7),
+    "cfl-r current": CFLR(weighting="current", server_rate=0.8),
+    "cfl-r diagonal": CFLR(curvature="diagonal", gradient="stochastic"),
+    "continual ewc": Continual(variant="ewc", strength=2.0),
+    "efl": EFL(elasticity=0.2),
+    "feddyn exact": FedDyn(exact=True, alpha=0.7),
+    "fednova": FedNova(prox=0.3, server_momentum=0.5),
+    "fedelasticnet-1 smooth": FedElasticNet1(l1=0.0, l2=0.4, epsilon=0.0, exact=True),
+    "mime": Mime(momentum=0.6),
+    "pfedme": PFedMe(inner_steps=2, server_mix=1.2),
+    "scaffold I": Scaffold(option="I", initial="gradient"),
+}
+NOT_AFFINE = {name: algorithm for name, algorithm in DEFAULTS.items() if algorithm.not_affine} | {
+    "apfl adaptive": APFL(adaptive=True),
+    "cfl-r empirical": CFLR(curvature="empirical-fisher"),
+    "continual empirical": Continual(variant="ewc", fisher="empirical-fisher"),
+    "efl compressed": EFL(compression=0.5),
+    "efl empirical": EFL(elasticity=0.2, fisher="empirical-fisher"),
+    "fedelasticnet-1 cut": FedElasticNet1(l1=0.0, epsilon=0.01),
+    "fedelasticnet-2 signs": FedElasticNet2(epsilon=0.0),
+    "fedelasticnet-3 exact": FedElasticNet3(epsilon=0.0, exact=True),
+}
+
+
+def clients_of(name):
+    return 1 if name.startswith("continual") else 3
+
+
+def problem_of(layout, clients, **more):
+    several = clients > 1
+    if layout == "rotated":
+        return noisy_quadratic(dim=3, num_clients=clients, client_drift_sq=0.3 * several, **more)
+    return client_quadratics(
+        dim=3,
+        num_clients=clients,
+        dissimilarity=2.0 * several,
+        spread=1.0 * several,
+        commuting=layout == "diagonal",
+        sample_counts=np.arange(1, clients + 1),
+        **more,
+    )
+
+
+def experiment_of(problem, algorithm, participation=None, **more):
+    participation = participation or Participation(num_clients=problem.num_clients, local_steps=3)
+    options = {"rounds": 4, "rate": 0.05} | more
+    return Experiment(problem=problem, algorithm=algorithm, participation=participation, **options)
+
+
+def assert_same_expectation(moments, run, tolerance=1e-9):
+    for name in moments.curves():
+        expected = run.curve(name).mean(axis=0)
+        atol = tolerance * max(float(np.abs(expected).max()), 1e-9)
+        np.testing.assert_allclose(moments.curve(name)[0], expected, rtol=0, atol=atol, err_msg=name)
+
+
+@pytest.mark.parametrize("layout", ["rotated", "diagonal", "dense"])
+@pytest.mark.parametrize("steps", ["all", "some"])
+@pytest.mark.parametrize("name", AFFINE)
+def test_without_noise_moments_are_the_run(name, steps, layout):
+    """Every curve, with a decaying rate, the averaged iterate, and (``some``) absent clients on a fixed trace."""
+    clients = clients_of(name)
+    noiseless = {"noise_sq": 0.0, "round_drift_sq": 0.0}
+    table = [[3, 0, 1][:clients], [3, 2, 0][:clients], [1, 3, 3][:clients]]
+    law = {"steps": Trace(steps=table)} if steps == "some" else {}
+    experiment = experiment_of(
+        problem_of(layout, clients, **noiseless),
+        AFFINE[name],
+        Participation(num_clients=clients, local_steps=3, **law),
+        rate=Inverse(scale=0.3, shift=4.0),
+        averaging=[1.0, 2.0, 0.5, 1.0, 3.0],
+    )
+    moments = simulate(experiment, engine="exact")
+    assert moments.exact
+    assert moments.replicates == 1
+    assert_same_expectation(moments, simulate(experiment, engine="reference", replicates=1))
+
+
+@pytest.mark.parametrize("layout", ["rotated", "dense"])
+@pytest.mark.parametrize("name", NOT_AFFINE)
+def test_what_is_not_affine_is_refused_with_its_part(name, layout):
+    algorithm = NOT_AFFINE[name]
+    problem = problem_of(layout, clients_of(name), noise_sq=0.1)
+    with pytest.raises(NotAffine) as caught:
+        simulate(experiment_of(problem, algorithm), engine="exact")
+    part = algorithm.not_affine
+    assert str(caught.value) == f"{algorithm.title} has no exact moments: {part}; use the monte_carlo engine"
+
+
+class LiarState(NamedTuple):
+    w: Floats
+    extra: Floats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Liar(Algorithm):
+    """FedAvg that claims to be affine, with a kink in one of its state fields."""
+
+    name: ClassVar[str] = "liar"
+    title: ClassVar[str] = "Liar"
+
+    size: float = 1e-3
+
+    def init(self, start, oracle, p):
+        return LiarState(w=start, extra=np.zeros_like(start))
+
+    def round(self, state, oracle, work):
+        local = oracle.local_steps(state.w[:, None], work)
+        w = local.mean(axis=1)
+        after = LiarState(w=w, extra=state.extra + self.size * np.abs(w))
+        return Outcome(after, local, uplink=(Message(local),), downlink=(Message(local),))
+
+
+def test_a_wrong_claim_to_be_affine_is_caught_and_the_field_named():
+    experiment = experiment_of(problem_of("rotated", 3), Liar())
+    with pytest.raises(NotAffine, match=r"Liar has no exact moments: state field 'extra' does not respond affinely"):
+        simulate(experiment, engine="exact")
+    assert simulate(experiment_of(problem_of("rotated", 3), Liar(size=0.0)), engine="exact").exact
+
+
+def test_variance_of_one_client_by_formula():
+    r"""SGD on ``h w^2/2``: ``var_t = v (1 - m^{2Kt}) / (1 - m^2)`` with ``m = 1 - eta h`` and ``v = eta^2 s``."""
+    h, eta, steps, rounds, sigma_sq = 2.0, 0.1, 3, 5, 0.4
+    problem = noisy_quadratic(
+        dim=4,
+        num_clients=1,
+        mu=h,
+        L=h,
+        radius=0,
+        client_drift_sq=0,
+        round_drift_sq=0,
+        noise_sq=sigma_sq,
+    )
+    participation = Participation(num_clients=1, local_steps=steps)
+    run = simulate(
+        Experiment(problem=problem, algorithm=FedAvg(), participation=participation, rounds=rounds, rate=eta),
+        engine="exact",
+    )
+    m = 1 - eta * h
+    t = np.arange(rounds + 1)
+    variance = eta**2 * sigma_sq * (1 - m ** (2 * steps * t)) / (1 - m**2)
+    np.testing.assert_allclose(run.distance_sq[0], variance, rtol=1e-12)
+    np.testing.assert_allclose(run.gap[0], h / 2 * variance, rtol=1e-12)
+    np.testing.assert_allclose(run.gradient_norm_sq[0], h**2 * variance, rtol=1e-12)
+
+
+def test_round_drift_and_noise_of_one_round_by_formula():
+    r"""One round of K steps from the minimiser: drifts add up to ``(sum m^k)^2``, noises to ``sum m^{2k}``, over N."""
+    h, eta, steps, clients = 1.5, 0.2, 4, 3
+    problem = noisy_quadratic(
+        dim=2, num_clients=clients, mu=h, L=h, radius=0, client_drift_sq=0, round_drift_sq=0.5, noise_sq=0.3
+    )
+    participation = Participation(num_clients=clients, local_steps=steps)
+    run = simulate(experiment_of(problem, FedAvg(), participation, rounds=1, rate=eta), engine="exact")
+    powers = (1 - eta * h) ** np.arange(steps)
+    each = eta**2 * (0.5 * powers.sum() ** 2 + 0.3 * np.sum(powers**2))
+    assert run.distance_sq[0, 1] == pytest.approx(each / clients, rel=1e-12)
+    assert run.consensus_sq[0, 1] == pytest.approx(each * (clients - 1) / clients, rel=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["rotated", "dense"])
+@pytest.mark.parametrize("name", ["fedavg", "scaffold", "fednova", "feddyn exact", "apfl", "fedgate", "mime"])
+def test_random_participation_is_averaged_over_all_its_paths(name, layout):
+    """Three rounds in which each of two clients comes with its own probability: 4^3 paths, run one by one.
+
+    Without noise a path is deterministic, so the exact curve is the mean of 64 runs, weighted by probability.
+    """
+    chances, rounds = np.array([0.7, 0.4]), 3
+    problem = problem_of(layout, 2, noise_sq=0.0, round_drift_sq=0.0)
+    options = {"rounds": rounds, "averaging": [1.0, 1.0, 2.0, 1.0]}
+
+    def experiment(law):
+        participation = Participation(num_clients=2, local_steps=2, steps=law)
+        return experiment_of(problem, AFFINE[name], participation, **options)
+
+    moments = simulate(experiment(BernoulliSteps(probability=chances)), engine="exact")
+    assert moments.provenance["participation"] == "enumerated"
+    total = {curve: np.zeros(rounds + 1) for curve in moments.curves()}
+    for table in itertools.product([0, 2], repeat=2 * rounds):
+        path = np.reshape(table, (rounds, 2))
+        chance = np.prod(np.where(path > 0, chances, 1 - chances))
+        run = simulate(experiment(Trace(steps=path)), engine="reference", replicates=1)
+        for curve in total:
+            total[curve] += chance * run.curve(curve)[0]
+    for curve, expected in total.items():
+        np.testing.assert_allclose(moments.curve(curve)[0], expected, rtol=1e-9, atol=1e-12, err_msg=curve)
+
+
+@pytest.mark.parametrize("selection", [WithoutReplacement(size=2, renormalise=False), WithReplacement(size=2)])
+@pytest.mark.parametrize("name", ["fedavg", "scaffold"])
+def test_sampled_participation_covers_the_enumerated_one(monkeypatch, selection, name):
+    """Given the draw, moments are exact; the mean over 100 draws lies in its own 99 % band (seed fixed)."""
+    participation = Participation(num_clients=3, local_steps=2, selection=selection, steps=UniformSteps(low=1))
+    experiment = experiment_of(problem_of("diagonal", 3, noise_sq=0.05), AFFINE[name], participation, rounds=3)
+    listed = simulate(experiment, engine="exact")
+    assert listed.half_width == {}
+    monkeypatch.setattr(exact, "OUTCOMES", 2)
+    sampled = simulate(experiment, engine="exact", seed=4, replicates=100)
+    assert sampled.provenance["participation"] == "sampled"
+    assert sampled.exact
+    for curve in ("gap", "distance_sq", "gradient_norm_sq", "consensus_sq", "uplink_bits"):
+        truth, band = listed.curve(curve)[0], sampled.band(curve, level=0.99)
+        slack = 1e-12 * np.abs(truth).max()
+        assert np.all((band.low - slack <= truth) & (truth <= band.high + slack)), curve
+    half = sampled.half_width["gap"]
+    assert np.all(half[1:] > 0)
+    assert np.all(half[1:] < 0.3 * listed.gap[0, 1:])
+
+
+def test_memory_that_depends_on_who_came_is_sampled():
+    participation = Participation(num_clients=3, local_steps=2, steps=BernoulliSteps(probability=0.5))
+    run = simulate(experiment_of(problem_of("rotated", 3), CFLR(), participation), engine="exact", replicates=20)
+    assert run.provenance["participation"] == "sampled"
+    assert set(run.half_width) >= {"gap", "distance_sq"}
+
+
+def test_half_widths_shrink_with_replicates():
+    law = StepCounts(pmf=[0.2, 0.3, 0.5])
+    participation = Participation(num_clients=3, local_steps=2, steps=law)
+    experiment = experiment_of(problem_of("rotated", 3), CFLR(), participation)
+    few, many = (simulate(experiment, engine="exact", replicates=n).half_width["gap"][-1] for n in (20, 180))
+    assert 0.2 < many / few < 0.5
+
+
+def test_sampling_needs_two_replicates():
+    participation = Participation(num_clients=3, local_steps=2, steps=BernoulliSteps(probability=0.5))
+    with pytest.raises(NotApplicable, match="at least 2 replicates"):
+        simulate(experiment_of(problem_of("rotated", 3), CFLR(), participation), engine="exact", replicates=1)
+
+
+class TestRefusals:
+    def test_problem(self):
+        from fltheory.logistic.synthetic import logistic_clients
+
+        problem = logistic_clients(num_clients=2, num_features=2, samples=6, seed=0)
+        with pytest.raises(NotApplicable, match="needs a quadratic problem, got LogisticProblem"):
+            simulate(experiment_of(problem, FedAvg()), engine="exact")
+
+    @pytest.mark.parametrize("record", [Record(nonzeros=True), Record(entropy_bin=0.1), Record(models=True)])
+    def test_record(self, record):
+        with pytest.raises(NotApplicable, match="no samples to count"):
+            simulate(experiment_of(problem_of("rotated", 3), FedAvg()), engine="exact", record=record)
+
+    @pytest.mark.parametrize("more", [{"hessian_noise": 0.2}, {"round_growth": 0.2}])
+    def test_multiplicative_noise(self, more):
+        with pytest.raises(NotAffine, match=r"FedAvg has no exact moments: the .* multiplies"):
+            simulate(experiment_of(problem_of("rotated", 3, **more), FedAvg()), engine="exact")
+
+
+def test_consensus_can_be_left_out():
+    experiment = experiment_of(problem_of("rotated", 3), FedAvg())
+    run = simulate(experiment, engine="exact", record=Record(consensus=False))
+    assert run.consensus_sq is None
+    np.testing.assert_allclose(run.gap, simulate(experiment, engine="exact").gap, rtol=1e-12)
+
+
+def test_client_growth_is_exact():
+    """The drift that grows with the gradient of a fixed client is part of its Hessian."""
+    problem = noisy_quadratic(
+        dim=3, num_clients=3, client_drift_sq=0.2, client_growth=0.3, noise_sq=0, round_drift_sq=0
+    )
+    experiment = experiment_of(problem, Scaffold())
+    run = simulate(experiment, engine="reference", replicates=1)
+    assert_same_expectation(simulate(experiment, engine="exact"), run)
