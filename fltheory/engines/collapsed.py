@@ -71,8 +71,8 @@ class Plan(NamedTuple):
     works: list[Round]
 
 
-def plan(experiment: Experiment) -> Plan:
-    """Return the law of every round; equal rounds share one object.
+def plan(experiment: Experiment) -> Plan | None:
+    """Return the law of every round, or ``None`` if one overflows; equal rounds share one object.
 
     If clients are exchangeable, the model depends on server rows and client means only, so only these are drawn.
     """
@@ -84,16 +84,18 @@ def plan(experiment: Experiment) -> Plan:
     terms = Terms(experiment)
     works = [terms.sample(index, seed=0, replicates=range(1)) for index in range(experiment.rounds)]
     start = oracle.enter(np.asarray(experiment.start))
-    if is_exchangeable(oracle, works):
-        try:
-            symmetric = SymmetricProber(prober)
-            return Plan(_draws(experiment, symmetric, start, works), symmetric.model_weights(), works)
-        except Asymmetric:
-            pass
-    return Plan(_draws(experiment, prober, start, works), prober.model_weights(), works)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if is_exchangeable(oracle, works):
+            try:
+                return _planned(experiment, SymmetricProber(prober), start, works)
+            except Asymmetric:
+                pass
+        return _planned(experiment, prober, start, works)
 
 
-def _draws(experiment: Experiment, prober: Prober | SymmetricProber, start: Floats, works: list[Round]) -> list[Draw]:
+def _planned(
+    experiment: Experiment, prober: Prober | SymmetricProber, start: Floats, works: list[Round]
+) -> Plan | None:
     laws: list[Draw] = []
     known: dict[bytes, tuple[Draw, dict[str, Floats]]] = {}
     memory: dict[str, Floats] = {}
@@ -103,10 +105,13 @@ def _draws(experiment: Experiment, prober: Prober | SymmetricProber, start: Floa
             if not experiment.algorithm.autonomous:
                 known.clear()
             step = prober.first(start, work) if index == 0 else prober.later(memory, work)
-            known[key] = (_draw(step), step.memory)
+            fresh = _draw(step)
+            if fresh is None:
+                return None
+            known[key] = (fresh, step.memory)
         law, memory = known[key]
         laws.append(law)
-    return laws
+    return Plan(laws, prober.model_weights(), works)
 
 
 def run_block(experiment: Experiment, plan: Plan, seed: int, block: range, record: Record) -> dict[str, Floats]:
@@ -138,12 +143,15 @@ def run_block(experiment: Experiment, plan: Plan, seed: int, block: range, recor
     return recorder.curves
 
 
-def _draw(step: RoundMap | SymmetricMap) -> Draw:
+def _draw(step: RoundMap | SymmetricMap) -> Draw | None:
     if isinstance(step, RoundMap):
         matrix, shift, noise = step.matrix, step.shift, step.noise
     else:
         matrix, shift, noise = step.common, step.common_shift, step.common_noise
-    values, vectors = np.linalg.eigh(np.matmul(noise, noise.swapaxes(1, 2)))
+    covariance = np.matmul(noise, noise.swapaxes(1, 2))
+    if not (np.all(np.isfinite(covariance)) and np.all(np.isfinite(matrix)) and np.all(np.isfinite(shift))):
+        return None
+    values, vectors = np.linalg.eigh(covariance)
     keep = (values > 1e-14 * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)).any(axis=0)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])[:, :, keep]
     couplings = [(int(a), int(b)) for a, b in np.argwhere(np.abs(matrix).max(axis=0) > 0)]

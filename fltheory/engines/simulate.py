@@ -88,7 +88,12 @@ def simulate(
         every_step = "the reference engine always does"
     else:
         every_step = "asked for" if not collapse else collapsed.why_not(experiment, record)
-    run = _every_step(experiment, engine, seed, record) if every_step else _collapsed(experiment, seed, record)
+    plan = None if every_step else collapsed.plan(experiment)
+    if plan is None:
+        every_step = every_step or "the law of a round overflows"
+        run = _every_step(experiment, engine, seed, record)
+    else:
+        run = _collapsed(experiment, plan, seed, record)
     size = _block_size(experiment) if every_step else collapsed.BLOCK
     curves = _in_blocks(run, replicates, 1 if engine == "reference" else threads, size)
     return Trajectories(
@@ -126,8 +131,9 @@ def _every_step(experiment: Experiment, engine: str, seed: int, record: Record) 
     return lambda block: _run_block(experiment, make(block), seed, block, record)
 
 
-def _collapsed(experiment: Experiment, seed: int, record: Record) -> Callable[[range], dict[str, Floats]]:
-    plan = collapsed.plan(experiment)
+def _collapsed(
+    experiment: Experiment, plan: collapsed.Plan, seed: int, record: Record
+) -> Callable[[range], dict[str, Floats]]:
     return lambda block: collapsed.run_block(experiment, plan, seed, block, record)
 
 

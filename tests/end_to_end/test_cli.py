@@ -163,7 +163,7 @@ def test_json_is_one_document_and_equals_the_summary(three: Path) -> None:
 
 def test_options_override_the_file(three: Path) -> None:
     arguments = ["run", "three.toml", "--json", "--seed", "5", "--replicates", "1", "--engine", "monte_carlo"]
-    document = json.loads(invoke(*arguments, "--threads", "1").stdout)
+    document = json.loads(invoke(*arguments, "--threads", "1", "--every-step").stdout)
     assert (document["seed"], document["replicates"], document["engine"]) == (5, 1, "monte_carlo")
     assert document["results"][0]["final"]["gap"]["half_width"] is None
     other = json.loads(invoke(*arguments[:-4], "--replicates", "1", "--engine", "reference").stdout)

@@ -76,7 +76,7 @@ def assert_same_curves(actual, expected, tolerance=1e-9):
 
 def both(experiment, *, replicates, record):
     return [
-        simulate(experiment, engine=engine, seed=3, replicates=replicates, record=record)
+        simulate(experiment, engine=engine, seed=3, replicates=replicates, record=record, collapse=False)
         for engine in ("monte_carlo", "reference")
     ]
 
@@ -247,7 +247,7 @@ class TestRecording:
             local = local - 0.1 * (problem.hessian * local + problem.linear)
         spread = np.mean(np.sum((local - local.mean(axis=0)) ** 2, axis=1))
         for engine in ("reference", "monte_carlo", "exact"):
-            run = simulate(experiment, engine=engine, replicates=1, record=Record(models=engine != "exact"))
+            run = simulate(experiment, engine=engine, replicates=1, record=Record(consensus=True, models=engine != "exact"))
             assert run.consensus_sq[0].tolist() == pytest.approx([0.0, spread], rel=1e-12)
             if engine != "exact":
                 np.testing.assert_allclose(run.models[0, 1], problem.weights @ local)
