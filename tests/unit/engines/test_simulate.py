@@ -247,7 +247,9 @@ class TestRecording:
             local = local - 0.1 * (problem.hessian * local + problem.linear)
         spread = np.mean(np.sum((local - local.mean(axis=0)) ** 2, axis=1))
         for engine in ("reference", "monte_carlo", "exact"):
-            run = simulate(experiment, engine=engine, replicates=1, record=Record(consensus=True, models=engine != "exact"))
+            run = simulate(
+                experiment, engine=engine, replicates=1, record=Record(consensus=True, models=engine != "exact")
+            )
             assert run.consensus_sq[0].tolist() == pytest.approx([0.0, spread], rel=1e-12)
             if engine != "exact":
                 np.testing.assert_allclose(run.models[0, 1], problem.weights @ local)

@@ -1,0 +1,215 @@
+r"""Single rounds worked out by hand.
+
+Two clients on a line, :math:`f_1(w) = \frac12 (w-4)^2` and :math:`f_2(w) = (w+1)^2`, so gradients :math:`w - 4` and
+:math:`2(w+1)`; weights 3/4 and 1/4, start 0, rate 1/2, two local steps. A plain step of client 1 goes half of the way
+to 4; a plain step of client 2 lands on -1 from anywhere. Every number below is a dyadic or short decimal fraction.
+"""
+
+import numpy as np
+import pytest
+
+from fltheory.algorithms.cflr import CFLR
+from fltheory.algorithms.efl import EFL
+from fltheory.algorithms.fedavg import FedAvg
+from fltheory.algorithms.feddyn import FedDyn
+from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.fedprox import FedProx
+from fltheory.algorithms.mime import Mime
+from fltheory.algorithms.minibatch_sgd import MinibatchSGD
+from fltheory.algorithms.ruan import Ruan
+from fltheory.algorithms.scaffold import Scaffold
+from fltheory.oracle import Round
+from fltheory.quadratic.problem import Quadratic
+
+P = np.array([0.75, 0.25])
+
+
+def line(*, curvature=(1.0, 2.0), minimisers=(4.0, -1.0)):
+    """Return the oracle of two quadratics on a line."""
+    problem = Quadratic(
+        hessian=np.array(curvature)[:, None],
+        linear=-np.array(curvature)[:, None] * np.array(minimisers)[:, None],
+        constant=np.zeros(2),
+        sample_counts=np.array([3.0, 1.0]),
+        noise_sq=np.zeros(2),
+        start=np.zeros(1),
+    )
+    return problem.reference_oracle(seed=0, replicates=range(1))
+
+
+def work(index=0, *, steps=(2, 2), weights=P):
+    return Round(
+        index=index,
+        rate=0.5,
+        local_steps=2,
+        p=P,
+        steps=np.array([steps]),
+        weights=np.array([weights]),
+        boost=np.ones(2),
+    )
+
+
+def started(algorithm, oracle):
+    return algorithm.init(np.zeros((1, 1)), oracle, P)
+
+
+def first(algorithm, **terms):
+    """Return the outcome of round 0."""
+    oracle = line()
+    return algorithm.round(started(algorithm, oracle), oracle, work(**terms))
+
+
+def numbers(array):
+    return np.asarray(array).ravel().tolist()
+
+
+def test_fedavg():
+    """Client 1: 0 -> 2 -> 3. Client 2: 0 -> -1 -> -1. Server: 3/4 * 3 - 1/4 = 2; with rate 1/2 half of it."""
+    outcome = first(FedAvg())
+    assert numbers(outcome.local) == [3.0, -1.0]
+    assert numbers(outcome.state.w) == [2.0]
+    assert numbers(first(FedAvg(server_rate=0.5)).state.w) == [1.0]
+
+
+def test_minibatch_sgd():
+    """Gradients at 0 are -4 and 2; the step is 1/2 * (3/4 * 4 - 1/4 * 2) = 5/4, however many copies are averaged."""
+    assert numbers(first(MinibatchSGD()).state.w) == [1.25]
+
+
+def test_fedprox():
+    """With pull 1, client 1 steps by -(2w - 4)/2, so 0 -> 2 -> 2; client 2 by -(3w + 2)/2, so 0 -> -1 -> -1/2.
+
+    Server: 3/4 * 2 - 1/4 * 1/2 = 11/8.
+    """
+    outcome = first(FedProx(prox=1.0))
+    assert numbers(outcome.local) == [2.0, -0.5]
+    assert numbers(outcome.state.w) == [1.375]
+
+
+def test_fednova():
+    """Steps 1 and 2: displacements 2 and -1 become 2 and -1/2 per step; tau_eff = 3/4 + 2/4 = 5/4.
+
+    Server: 5/4 * (3/4 * 2 - 1/4 * 1/2) = 55/32.
+    """
+    assert numbers(first(FedNova(), steps=(1, 2)).state.w) == [55 / 32]
+
+
+def test_scaffold_two_rounds():
+    """Round 1 is FedAvg: w = 2. Path means: c_1 = (0 - 3)/1 = -3, c_2 = (0 + 1)/1 = 1, c = -9/4 + 1/4 = -2.
+
+    Round 2, client 1 with correction -2 + 3 = 1: gradient w - 3, so 2 -> 5/2 -> 11/4. Client 2 with correction
+    -2 - 1 = -3: gradient 2w - 1, so 2 -> 1/2 -> 1/2. Server: 2 + 3/4 * 3/4 - 1/4 * 3/2 = 35/16. Then
+    c_1 = -3 + 2 - 3/4 = -7/4, c_2 = 1 + 2 + 3/2 = 9/2, c = -21/16 + 18/16 = -3/16.
+    """
+    algorithm, oracle = Scaffold(option="II"), line()
+    state = algorithm.round(started(algorithm, oracle), oracle, work()).state
+    assert (numbers(state.w), numbers(state.c), numbers(state.c_i)) == ([2.0], [-2.0], [-3.0, 1.0])
+    outcome = algorithm.round(state, oracle, work(1))
+    assert numbers(outcome.local) == [2.75, 0.5]
+    state = outcome.state
+    assert (numbers(state.w), numbers(state.c), numbers(state.c_i)) == ([35 / 16], [-3 / 16], [-1.75, 4.5])
+
+
+def test_scaffold_with_an_absent_client():
+    """Client 2 alone: w = -1, c_2 = 1; client 1 keeps 0, so c = 1/4 * 1, not 1."""
+    state = first(Scaffold(option="II"), steps=(0, 2), weights=(0.0, 1.0)).state
+    assert (numbers(state.w), numbers(state.c), numbers(state.c_i)) == ([-1.0], [0.25], [0.0, 1.0])
+
+
+def test_scaffold_option_one():
+    """The stored gradients are those at the start: -4 and 2, mean -5/2."""
+    state = first(Scaffold(option="I")).state
+    assert (numbers(state.w), numbers(state.c), numbers(state.c_i)) == ([2.0], [-2.5], [-4.0, 2.0])
+
+
+def test_feddyn_with_steps():
+    """With alpha = 1 the first round has FedProx's local models 2 and -1/2; h_1 = -2, h_2 = 1/2, h = -11/8.
+
+    Server: mean displacement 11/8 minus h is 11/4.
+    """
+    state = first(FedDyn(alpha=1.0)).state
+    assert (numbers(state.w), numbers(state.h), numbers(state.h_i)) == ([2.75], [-1.375], [-2.0, 0.5])
+
+
+def test_feddyn_exact():
+    """With alpha = 3: (w - 4) + 3w = 0 gives 1, 2(w + 1) + 3w = 0 gives -2/5.
+
+    Memories are the gradients there, -3 and 6/5, with mean -39/20; server: 3/4 - 1/10 + 13/20 = 13/10.
+    """
+    outcome = first(FedDyn(alpha=3.0, exact=True))
+    state = outcome.state
+    assert numbers(outcome.local) == pytest.approx([1.0, -0.4], abs=1e-15)
+    assert numbers(state.h_i) == pytest.approx([-3.0, 1.2], abs=1e-15)
+    assert numbers(state.h) == pytest.approx([-1.95], abs=1e-15)
+    assert numbers(state.w) == pytest.approx([1.3], abs=1e-15)
+
+
+def test_feddyn_with_an_absent_client():
+    """Client 2 alone with alpha = 1: w_2 = -1/2, h_2 = 1/2, h = 1/8; server: -1/2 - 1/8 = -5/8."""
+    state = first(FedDyn(alpha=1.0), steps=(0, 2), weights=(0.0, 1.0)).state
+    assert (numbers(state.w), numbers(state.h), numbers(state.h_i)) == ([-0.625], [0.125], [0.0, 0.5])
+
+
+def test_mime():
+    """The mean gradient at 0 is c = -3 + 1/2 = -5/2; momentum 1/2 halves the rate and stores -5/4.
+
+    Client 1 follows w + c at rate 1/4: 0 -> 5/8 -> 5/8 + (5/2 - 5/8)/4 = 35/32. Client 2 follows 2w + c:
+    0 -> 5/8 -> 5/8 + (5/2 - 5/4)/4 = 15/16. Server: 3/4 * 35/32 + 1/4 * 15/16 = 135/128.
+    """
+    outcome = first(Mime(momentum=0.5))
+    assert numbers(outcome.local) == [35 / 32, 15 / 16]
+    assert (numbers(outcome.state.w), numbers(outcome.state.m)) == ([135 / 128], [-1.25])
+
+
+@pytest.mark.parametrize("form", ["weighted", "sum"])
+def test_cflr_second_round(form):
+    """Round 1 is FedAvg: w = 2; memories of gradients g - Hw are -4 and 2, of curvature 1 and 2.
+
+    In round 2 the objectives are 3/2 w^2 and (w - 1)^2, and the present has weight 1/2. Client 1 steps by
+    -(3w - 4 + w)/4, so 2 -> 1 -> 1; client 2 by -(2w - 2 + 2 + 2w)/4, so 2 -> 0 -> 0. Server: 2 - 3/4 - 2/4 = 3/4.
+    The memories become means of (-4, 0), (2, -2), (1, 3) and (2, 2), or their sums in Algorithm 2.
+    """
+    algorithm, oracle = CFLR(form=form), line()
+    state = algorithm.round(started(algorithm, oracle), oracle, work()).state
+    assert (numbers(state.w), numbers(state.gradient), numbers(state.curvature)) == ([2.0], [-4.0, 2.0], [1.0, 2.0])
+    outcome = algorithm.round(state, line(curvature=(3.0, 2.0), minimisers=(0.0, 1.0)), work(1))
+    assert numbers(outcome.local) == [1.0, 0.0]
+    count = 1 if form == "weighted" else 2
+    assert numbers(outcome.state.w) == [0.75]
+    assert numbers(outcome.state.gradient) == [-2.0 * count, 0.0]
+    assert numbers(outcome.state.curvature) == [2.0 * count, 2.0 * count]
+
+
+@pytest.mark.parametrize(("scheme", "steps", "expected"), [
+    ("A", (2, 1), 4.5),
+    ("B", (2, 1), 2.0),
+    ("C", (2, 1), 1.75),
+    ("A", (1, 2), -0.5),
+    ("B", (1, 2), 1.25),
+    ("C", (1, 2), 2.75),
+    ("A", (1, 1), 0.0),
+    ("B", (0, 2), -0.25),
+    ("C", (0, 1), -0.5),
+])  # fmt: skip
+def test_schemes(scheme, steps, expected):
+    """Displacements are 2 or 3 for one or two steps of client 1, and -1 for client 2; E = 2.
+
+    A doubles the weight of the only complete client: 2 * 3/4 * 3 = 9/2, 2 * 1/4 * -1 = -1/2; with none, nothing.
+    B: 9/4 - 1/4 = 2, 6/4 - 1/4 = 5/4, -1/4 alone. C doubles the weight of half the work: 9/4 - 2/4 = 7/4,
+    2 * 6/4 - 1/4 = 11/4, -2/4 alone.
+    """
+    assert numbers(first(Ruan(scheme=scheme), steps=steps).state.w) == [expected]
+
+
+def test_efl_second_round():
+    """Round 1 has no elastic term: FedAvg's w = 2 with u = (1, 2), v = (1 * 3, 2 * -1) = (3, -2).
+
+    With elasticity 1/2 both clients then feel 1/2 * (3w - 1). Client 1: gradient 5/2 w - 9/2, so
+    2 -> 7/4 -> 29/16. Client 2: 7/2 w + 3/2, so 2 -> -9/4 -> 15/16. Server: 2 - 3/4 * 3/16 - 1/4 * 17/16 = 51/32.
+    """
+    algorithm, oracle = EFL(elasticity=0.5), line()
+    state = algorithm.round(started(algorithm, oracle), oracle, work()).state
+    assert (numbers(state.w), numbers(state.u), numbers(state.v)) == ([2.0], [1.0, 2.0], [3.0, -2.0])
+    outcome = algorithm.round(state, oracle, work(1))
+    assert numbers(outcome.local) == [29 / 16, 15 / 16]
+    assert numbers(outcome.state.w) == [51 / 32]
