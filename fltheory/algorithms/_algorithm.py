@@ -80,7 +80,7 @@ class Algorithm(ABC):
 
 def aggregate(weights: Floats, vectors: Floats) -> Floats:
     """Return the weighted sum over clients, shape ``(replicates, dim)``."""
-    total: Floats = np.matmul(np.broadcast_to(weights, (*vectors.shape[:2],))[:, None, :], vectors)[:, 0]
+    total: Floats = np.matmul(np.atleast_2d(weights)[:, None, :], vectors)[:, 0]
     return total
 
 

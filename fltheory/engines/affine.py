@@ -20,7 +20,7 @@ import numpy as np
 
 from fltheory.algorithms._algorithm import Algorithm
 from fltheory.checks import Floats
-from fltheory.communication import message_bits
+from fltheory.communication import FLOAT_BITS, Coding, message_bits
 from fltheory.errors import NotAffine
 from fltheory.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle, Source
@@ -267,4 +267,11 @@ class Prober:
 
 def bits_of(messages: tuple[Any, ...], work: Round) -> float:
     """Return the bits of one round's messages, as the first probe sends them to all active clients."""
-    return float(sum((message_bits(message)[:1] * work.active).sum() for message in messages))
+    active = work.active
+    count, bits = float(active.sum()), 0.0
+    for message in messages:
+        if message.coding is Coding.DENSE:
+            bits += count * FLOAT_BITS * message.values.shape[-1]
+        else:
+            bits += float((message_bits(message)[:1] * active).sum())
+    return bits

@@ -19,7 +19,9 @@ import numpy as np
 
 from fltheory.checks import Floats
 from fltheory.engines.affine import Prober, RoundMap
-from fltheory.engines.exchangeable import Asymmetric, SymmetricMap, SymmetricProber, is_exchangeable
+from fltheory.engines.exchangeable import Asymmetric, SymmetricProber, is_exchangeable
+from fltheory.engines.expected import judge, shares_of
+from fltheory.engines.symmetric import symmetric_curves
 from fltheory.engines.terms import Terms
 from fltheory.errors import Diverged, NotAffine, NotApplicable
 from fltheory.experiment import Experiment
@@ -146,13 +148,13 @@ class Propagation:
         means[:, 0] = start
         scalars = np.zeros((3, rounds + 1))
         moments: _Moments | None = None
-        shares = _shares(experiment)
+        shares = shares_of(experiment)
         for index, law in enumerate(laws):
             moments, scalars[:, index + 1] = self._advance(law, moments, start, shares[index])
             self._look(moments, means, spreads, index + 1)
         scalars[1:] = np.cumsum(scalars[1:], axis=1)
         weights = [laws[0][0][1].p] + [law[0][1].p for law in laws]
-        curves = _judge(experiment, oracle, means, spreads, weights)
+        curves = judge(experiment, oracle, means, spreads, weights)
         curves |= {"consensus_sq": scalars[0], "uplink_bits": scalars[1], "downlink_bits": scalars[2]}
         return curves
 
@@ -216,89 +218,6 @@ class Propagation:
         if self._experiment.averaging is not None:
             means[1, column] = moments.mean[0, size:]
             spreads[1, column] = moments.covariance[0, size:, size:]
-
-
-def symmetric_curves(experiment: Experiment, prober: SymmetricProber, works: list[Round]) -> dict[str, Floats]:
-    """Propagate the moments of exchangeable clients and return the curves."""
-    oracle, rounds, rows = prober.oracle, experiment.rounds, prober.rows
-    start = oracle.enter(np.asarray(experiment.start))
-    averaged = int(experiment.averaging is not None)
-    weights = prober.model_weights()
-    pick = np.concatenate([weights[None], np.zeros((1, averaged))], axis=1)
-    means = np.zeros((2, rounds + 1, oracle.dim))
-    spreads = np.zeros((2, rounds + 1, oracle.dim))
-    means[:, 0] = start
-    scalars = np.zeros((3, rounds + 1))
-    shares = _shares(experiment)
-    clients = oracle.num_clients
-    known: dict[bytes, tuple[SymmetricMap, Floats, Floats]] = {}
-    memory: dict[str, Floats] = {}
-    mean = covariance = apart_mean = apart_covariance = np.zeros(0)
-    for index, work in enumerate(works):
-        key = b"" if index == 0 else prober.key(work, memory)
-        if key not in known:
-            if not experiment.algorithm.autonomous:
-                known.clear()
-            step = prober.first(start, work) if index == 0 else prober.later(memory, work)
-            noise = np.matmul(step.common_noise, step.common_noise.swapaxes(1, 2))
-            known[key] = (step, noise, np.matmul(step.apart_noise, step.apart_noise.swapaxes(1, 2)))
-        step, common_noise, apart_noise = known[key]
-        memory = step.memory
-        spread = step.spread_shift[:, None]
-        unit = np.sum(step.spread_noise**2)
-        if index == 0:
-            new_mean, new_covariance, carried = step.common_shift, common_noise, np.zeros((oracle.dim, rows, 0))
-            apart_mean, apart_covariance = step.apart_shift, apart_noise
-        else:
-            carried = np.matmul(step.common, covariance[:, :rows])
-            new_mean = step.common_shift + np.matmul(step.common, mean[:, :rows, None])[..., 0]
-            new_covariance = np.matmul(carried[:, :, :rows], step.common.swapaxes(1, 2)) + common_noise
-            spread = spread + np.matmul(step.spread, apart_mean)
-            unit += np.sum(np.matmul(np.matmul(step.spread, apart_covariance), step.spread.swapaxes(1, 2)))
-            apart_mean = step.apart_shift + np.matmul(step.apart, apart_mean)
-            turned = np.matmul(step.apart, apart_covariance)
-            apart_covariance = np.matmul(turned, step.apart.swapaxes(1, 2)) + apart_noise
-        scalars[:, index + 1] = (
-            np.sum(spread**2) / clients + (1.0 - 1.0 / clients) * unit,
-            step.uplink_bits,
-            step.downlink_bits,
-        )
-        if averaged:
-            previous = (mean[:, rows], covariance[:, rows, rows], carried[:, :, rows]) if index else (start, 0.0, 0.0)
-            new_mean, new_covariance = _averaged(new_mean, new_covariance, weights, shares[index], *previous)
-        mean, covariance = new_mean, new_covariance
-        means[0, index + 1] = mean @ pick[0]
-        spreads[0, index + 1] = np.einsum("a,gab,b->g", pick[0], covariance, pick[0])
-        if averaged:
-            means[1, index + 1] = mean[:, rows]
-            spreads[1, index + 1] = covariance[:, rows, rows]
-    scalars[1:] = np.cumsum(scalars[1:], axis=1)
-    curves = _judge(experiment, oracle, means, spreads, [works[0].p] + [work.p for work in works])
-    return curves | {"consensus_sq": scalars[0], "uplink_bits": scalars[1], "downlink_bits": scalars[2]}
-
-
-def _averaged(
-    mean: Floats,
-    covariance: Floats,
-    weights: Floats,
-    share: float,
-    old: Floats,
-    old_variance: Floats | float,
-    crossed: Floats | float,
-) -> tuple[Floats, Floats]:
-    """Append the averaged iterate ``a' = (1 - share) a + share w'`` to the moments of a round's new rows.
-
-    ``crossed`` is the covariance of the new rows with the old average, shape ``(dim, rows)``.
-    """
-    toward = covariance @ weights
-    cross = share * toward + (1.0 - share) * crossed
-    both = 2.0 * share * (1.0 - share) * (np.asarray(crossed) * weights).sum(axis=-1)
-    variance = share**2 * (toward @ weights) + both + (1.0 - share) ** 2 * old_variance
-    average = share * (mean @ weights) + (1.0 - share) * old
-    new_mean = np.concatenate([mean, average[:, None]], axis=1)
-    top = np.concatenate([covariance, cross[:, :, None]], axis=2)
-    bottom = np.concatenate([cross, variance[:, None]], axis=1)
-    return new_mean, np.concatenate([top, bottom[:, None]], axis=1)
 
 
 class _Average(NamedTuple):
@@ -372,41 +291,6 @@ def _with_average(step: RoundMap, average: _Average) -> tuple[Floats, Floats, Fl
     noise = np.concatenate([step.noise, share * np.matmul(pick, step.noise)], axis=1)
     spread = np.concatenate([step.spread_matrix, np.zeros((*step.spread_matrix.shape[:2], extra))], axis=2)
     return matrix, shift, noise, spread
-
-
-def _judge(
-    experiment: Experiment, oracle: ClosedFormOracle, means: Floats, spreads: Floats, weights: list[Floats]
-) -> dict[str, Floats]:
-    """Return the expected distance, gap and squared gradient norm from means and (co)variances."""
-    names = [("distance_sq", "gap", "gradient_norm_sq")]
-    if experiment.averaging is not None:
-        names.append(("average_distance_sq", "average_gap", ""))
-    curves: dict[str, Floats] = {name: np.zeros(len(weights)) for group in names for name in group if name}
-    keys = [p.tobytes() for p in weights]
-    for key in dict.fromkeys(keys):
-        columns = np.array([k == key for k in keys])
-        objective = oracle.objective(weights[keys.index(key)])
-        h = objective.hessian
-        for which, (distance, gap, norm) in enumerate(names):
-            away, spread = means[which, columns] - objective.w_star, spreads[which, columns]
-            forms = [(distance, np.ones(len(h)) if h.ndim == 1 else np.eye(len(h)), 1.0), (gap, h, 0.5)]
-            if norm:
-                forms.append((norm, h * h if h.ndim == 1 else h @ h, 1.0))
-            for name, form, factor in forms:
-                if h.ndim == 1:
-                    values = (away**2 + spread) @ form
-                else:
-                    values = np.einsum("ti,ij,tj->t", away, form, away) + np.einsum("ij,tij->t", form, spread)
-                curves[name][columns] = factor * values
-    return curves
-
-
-def _shares(experiment: Experiment) -> list[float]:
-    """Return by how much the averaged iterate moves to the new model after every round."""
-    if experiment.averaging is None:
-        return [0.0] * experiment.rounds
-    shares: list[float] = (experiment.averaging / np.cumsum(experiment.averaging))[1:].tolist()
-    return shares
 
 
 def _named(experiment: Experiment, error: NotAffine) -> str:

@@ -259,9 +259,8 @@ def _geometric(ratio: Floats, count: int) -> tuple[Floats, Floats]:
 
 def _gains(ratio: Floats, counts: Ints) -> tuple[Floats, Floats, Floats]:
     """Return decay, gain and the gain of fresh noise, shapes ``(1, clients, dim)``."""
-    decay, gain = geometric(ratio, counts[:, :, None])
-    _, square = geometric(ratio * ratio, counts[:, :, None])
-    return decay, gain, np.sqrt(square)
+    power, total = geometric(np.stack([ratio, ratio * ratio]), counts[:, :, None])
+    return power[0], total[0], np.sqrt(total[1])
 
 
 def _one_row(pull: Floats) -> Floats:

@@ -1,0 +1,44 @@
+"""From means and covariances of models to the expected curves that are recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fltheory.checks import Floats
+from fltheory.experiment import Experiment
+from fltheory.quadratic.closed_form import ClosedFormOracle
+
+
+def judge(
+    experiment: Experiment, oracle: ClosedFormOracle, means: Floats, spreads: Floats, weights: list[Floats]
+) -> dict[str, Floats]:
+    """Return the expected distance, gap and squared gradient norm from means and (co)variances."""
+    names = [("distance_sq", "gap", "gradient_norm_sq")]
+    if experiment.averaging is not None:
+        names.append(("average_distance_sq", "average_gap", ""))
+    curves: dict[str, Floats] = {name: np.zeros(len(weights)) for group in names for name in group if name}
+    keys = [p.tobytes() for p in weights]
+    for key in dict.fromkeys(keys):
+        columns = np.array([k == key for k in keys])
+        objective = oracle.objective(weights[keys.index(key)])
+        h = objective.hessian
+        for which, (distance, gap, norm) in enumerate(names):
+            away, spread = means[which, columns] - objective.w_star, spreads[which, columns]
+            forms = [(distance, np.ones(len(h)) if h.ndim == 1 else np.eye(len(h)), 1.0), (gap, h, 0.5)]
+            if norm:
+                forms.append((norm, h * h if h.ndim == 1 else h @ h, 1.0))
+            for name, form, factor in forms:
+                if h.ndim == 1:
+                    values = (away**2 + spread) @ form
+                else:
+                    values = np.einsum("ti,ij,tj->t", away, form, away) + np.einsum("ij,tij->t", form, spread)
+                curves[name][columns] = factor * values
+    return curves
+
+
+def shares_of(experiment: Experiment) -> list[float]:
+    """Return by how much the averaged iterate moves to the new model after every round."""
+    if experiment.averaging is None:
+        return [0.0] * experiment.rounds
+    shares: list[float] = (experiment.averaging / np.cumsum(experiment.averaging))[1:].tolist()
+    return shares
