@@ -23,6 +23,7 @@ with the golden ratio :math:`\varphi`.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +75,17 @@ def message_bits(message: Message) -> Floats:
     if message.coding is Coding.SPARSE:
         return np.asarray(nonzeros * (FLOAT_BITS + positions), dtype=np.float64)
     return np.asarray(nonzeros * (1.0 + positions) + FLOAT_BITS, dtype=np.float64)
+
+
+def total_bits(messages: Iterable[Message], active: NDArray[np.bool_]) -> Floats:
+    """Return the bits of all messages between the server and its active clients, shape ``(replicates | 1,)``."""
+    total = np.zeros(1)
+    for message in messages:
+        if message.coding is Coding.DENSE:
+            total = total + active.sum(axis=1) * float(FLOAT_BITS * message.values.shape[-1])
+        else:
+            total = total + (message_bits(message) * active).sum(axis=1)
+    return total
 
 
 def message_nonzeros(message: Message) -> Floats:

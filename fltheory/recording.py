@@ -10,7 +10,7 @@ import numpy as np
 from fltheory import checks
 from fltheory.algorithms._algorithm import Algorithm, Outcome
 from fltheory.checks import Floats
-from fltheory.communication import entropy_bits, message_bits, message_nonzeros
+from fltheory.communication import entropy_bits, message_nonzeros, total_bits
 from fltheory.errors import Diverged
 from fltheory.experiment import Experiment
 from fltheory.oracle import Round
@@ -108,8 +108,7 @@ class Recorder:
         self._judge_personal(column, outcome.state, work.p)
         curves, active = self.curves, work.active
         for name, messages in (("uplink_bits", outcome.uplink), ("downlink_bits", outcome.downlink)):
-            bits = sum((message_bits(message) * active).sum(axis=1) for message in messages)
-            curves[name][:, column] = curves[name][:, column - 1] + bits
+            curves[name][:, column] = curves[name][:, column - 1] + total_bits(messages, active)
         if "consensus_sq" in curves:
             curves["consensus_sq"][:, column] = _consensus_sq(outcome.local, work.uniform)
         if "nonzeros" in curves:

@@ -20,7 +20,7 @@ import numpy as np
 
 from fltheory.algorithms._algorithm import Algorithm
 from fltheory.checks import Floats
-from fltheory.communication import FLOAT_BITS, Coding, message_bits
+from fltheory.communication import total_bits
 from fltheory.errors import NotAffine
 from fltheory.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle, Source
@@ -172,8 +172,8 @@ class Prober:
             spread_shift=shift[:, size:],
             spread_noise=noise[:, size:],
             memory=self.schedule(outcome.state),
-            uplink_bits=bits_of(outcome.uplink, work),
-            downlink_bits=bits_of(outcome.downlink, work),
+            uplink_bits=float(total_bits(outcome.uplink, work.active)[0]),
+            downlink_bits=float(total_bits(outcome.downlink, work.active)[0]),
         )
 
     def _batch(self, states: bool, sources: tuple[Source, ...]) -> Batch:
@@ -263,15 +263,3 @@ class Prober:
         raise NotAffine(
             f"{self.algorithm.title} has no exact moments: {reason} (seen in {field!r}); use the monte_carlo engine"
         )
-
-
-def bits_of(messages: tuple[Any, ...], work: Round) -> float:
-    """Return the bits of one round's messages, as the first probe sends them to all active clients."""
-    active = work.active
-    count, bits = float(active.sum()), 0.0
-    for message in messages:
-        if message.coding is Coding.DENSE:
-            bits += count * FLOAT_BITS * message.values.shape[-1]
-        else:
-            bits += float((message_bits(message)[:1] * active).sum())
-    return bits

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fltheory.checks import Floats
-from fltheory.engines.affine import Layout, Prober, bits_of
+from fltheory.communication import total_bits
+from fltheory.engines.affine import Layout, Prober
 from fltheory.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle, Source
 
@@ -154,8 +155,8 @@ class SymmetricProber:
             spread_shift=local[0].T,
             spread_noise=apart[:, rows:, c:] * batch.noise_scales[1],
             memory=memory,
-            uplink_bits=bits_of(outcome.uplink, work),
-            downlink_bits=bits_of(outcome.downlink, work),
+            uplink_bits=float(total_bits(outcome.uplink, work.active)[0]),
+            downlink_bits=float(total_bits(outcome.downlink, work.active)[0]),
         )
         self._count += 1
         if self._count & (self._count - 1) == 0:

@@ -26,7 +26,7 @@ from fltheory.trajectories import Trajectories
 
 ENGINES = ("reference", "monte_carlo", "exact")
 
-BLOCK = 64
+BLOCK = 128
 """Most replicates that are run together: enough to amortise NumPy's calls."""
 
 BLOCK_ENTRIES = 2**18

@@ -63,6 +63,7 @@ class ClosedFormOracle:
             sign_keys=_NO_KEYS,
             rotation=None,
         )
+        self._noisy = bool(np.any(self._data.sigma))
         self._units: dict[Source, Floats] = {}
         self._decomposed: tuple[bytes, Floats, Floats] | None = None
         self._spent = 0
@@ -202,14 +203,14 @@ class ClosedFormOracle:
 
     def _spend(self, count: int) -> None:
         """Note that local steps use minibatches ``0 .. count - 1``: as one source, so nothing else may use them."""
-        if self._spent and count and np.any(self._data.sigma):
+        if self._spent and count and self._noisy:
             raise NotAffine("local steps are run twice on the same minibatches of a round")
         if any(kind == "minibatch" and index < count for kind, index in self.sources):
             raise NotAffine("a minibatch is used a second time by the local steps of the same round")
         self._spent = max(self._spent, count)
 
     def _unit(self, source: Source) -> Floats | None:
-        if not np.any(self._data.sigma):
+        if not self._noisy:
             return None
         if source[0] == "minibatch" and source[1] < self._spent:
             raise NotAffine("a minibatch of the local steps is used a second time in the same round")

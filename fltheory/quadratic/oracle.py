@@ -21,6 +21,8 @@ from fltheory.quadratic.problem import Quadratic, client_values
 from fltheory.quadratic.prox import elastic_net_minimiser
 from fltheory.seeding import Purpose, Words
 
+_ROUNDS_OF_KEYS = 16
+
 UnitVectors = Callable[[str, Words, int, int], Floats]
 """Law, keys, dimension and number of the vector to vectors with unit variance per coordinate."""
 
@@ -101,6 +103,7 @@ class QuadraticOracle:
                 Purpose.ROUND_SCALE,
             )
         }
+        self._made_keys: dict[Purpose, tuple[int, Words]] = {}
         self._data: RoundData | None = None
 
     @property
@@ -115,16 +118,18 @@ class QuadraticOracle:
         problem, clients = self._problem, self.num_clients
         scale = 1.0 + np.asarray(problem.client_growth)[None]
         if problem.round_growth > 0:
-            keys = seeding.client_keys(self._keys[Purpose.ROUND_SCALE], index, clients)
-            scale = scale + problem.round_growth * seeding.signs(keys)
+            scale = scale + problem.round_growth * seeding.signs(self._client_keys(Purpose.ROUND_SCALE, index))
         offset = scale[:, :, None] * problem.linear + np.asarray(problem.client_drift)
         if problem.round_drift_sq > 0:
-            offset = offset + self._drawn(Purpose.ROUND_DRIFT, index, problem.round_drift_sq)
+            drawn = self._drawn(Purpose.ROUND_DRIFT, index, problem.round_drift_sq)
+            drawn += offset
+            offset = drawn
         if problem.fresh_drift_sq > 0:
             fresh = self._drawn(Purpose.FRESH_CLIENTS, index, problem.fresh_drift_sq)
             if problem.fresh_drift_centred:
                 fresh = (fresh - fresh.mean(axis=1, keepdims=True)) * np.sqrt(clients / (clients - 1))
             offset = offset + fresh
+        keys = self._client_keys(Purpose.STEP_NOISE, index)
         self._data = RoundData(
             replicates=self._replicates,
             hessian=problem.hessian,
@@ -133,16 +138,28 @@ class QuadraticOracle:
             sigma=self._sigma,
             hessian_noise=problem.hessian_noise,
             noise_law=problem.noise_law,
-            keys=seeding.client_keys(self._keys[Purpose.STEP_NOISE], index, clients),
-            sign_keys=seeding.client_keys(self._keys[Purpose.HESSIAN_NOISE], index, clients),
+            keys=keys,
+            # Without a random Hessian its signs are not looked at, so any keys will do.
+            sign_keys=self._client_keys(Purpose.HESSIAN_NOISE, index) if problem.hessian_noise > 0 else keys,
             rotation=self._rotation,
         )
 
+    def _client_keys(self, purpose: Purpose, index: int) -> Words:
+        """Return the keys of all replicates and clients in a round; they are made for several rounds at once."""
+        first = index - index % _ROUNDS_OF_KEYS
+        if (made := self._made_keys.get(purpose)) is None or made[0] != first:
+            rounds = np.arange(first, first + _ROUNDS_OF_KEYS, dtype=np.uint64)
+            by_round = seeding.words(self._keys[purpose], rounds[:, None])
+            made = (first, seeding.words(by_round[:, :, None], np.arange(self.num_clients, dtype=np.uint64)))
+            self._made_keys[purpose] = made
+        return np.asarray(made[1][index - first])
+
     def _drawn(self, purpose: Purpose, index: int, second_moment: float) -> Floats:
-        keys = seeding.client_keys(self._keys[purpose], index, self.num_clients)
-        unit = self._unit_vectors(self._problem.noise_law, keys, self.dim, 0)
-        turned = unit if self._rotation is None else unit @ self._rotation
-        return np.asarray(np.sqrt(second_moment / self.dim) * turned)
+        unit = self._unit_vectors(self._problem.noise_law, self._client_keys(purpose, index), self.dim, 0)
+        if self._rotation is not None:
+            unit = unit @ self._rotation
+        unit *= np.sqrt(second_moment / self.dim)
+        return unit
 
     @property
     def _round(self) -> RoundData:

@@ -1,0 +1,1 @@
+"""Side-by-side timings of fltheory and of what a researcher would use instead; see ``README.md``."""

@@ -1,0 +1,1 @@
+"""What is measured: one module per job, each with a function ``run`` that returns tables."""

@@ -1,0 +1,1 @@
+"""The same jobs through fltheory's public interface, with the ordinary algorithm files."""
