@@ -5,7 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from fltheory.checks import Floats
 from fltheory.oracle import Oracle
@@ -51,6 +53,23 @@ class Objective(Protocol):
     def gradient(self, w: Floats) -> Floats:
         """Return the gradient at models ``(..., dim)``."""
         ...
+
+    def measure(self, w: Floats) -> Measures:
+        """Return squared distance to the minimiser, gap and squared gradient norm of models ``(..., dim)``."""
+        ...
+
+
+class Measures(NamedTuple):
+    """How good models are, each for models ``(..., dim)`` of shape ``(...,)``."""
+
+    distance_sq: Floats
+    gap: Floats
+    gradient_norm_sq: Floats
+
+
+def norm_sq(vectors: Floats) -> Floats:
+    """Return squared norms over the last axis."""
+    return np.asarray(np.einsum("...d,...d->...", vectors, vectors))
 
 
 class EngineOracle(Oracle, Protocol):

@@ -14,7 +14,10 @@ from fltheory.communication import entropy_bits, message_nonzeros, total_bits
 from fltheory.errors import Diverged
 from fltheory.experiment import Experiment
 from fltheory.oracle import Round
-from fltheory.problem import EngineOracle, Objective
+from fltheory.problem import EngineOracle, Objective, norm_sq
+
+_JUDGED_AT_ONCE = 2**14
+"""Numbers in the models that are kept until they are judged together: few enough to stay in cache."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,8 +74,12 @@ class Recorder:
         self._seed = seed
         self._record = record
         self._objectives: dict[bytes, Objective] = {}
-        self._average: Floats | None = None
+        self._waiting: list[Floats] = []
+        self._averages: list[Floats] = []
+        self._average = np.zeros(0)
         self._mass = 0.0
+        self._next = 0
+        self._p = np.zeros(0)
         algorithm = experiment.algorithm
         names = ["distance_sq", "gap", "gradient_norm_sq", "uplink_bits", "downlink_bits"]
         names += ["consensus_sq"] * (inside and record.consensus is not False) + ["nonzeros"] * record.nonzeros
@@ -122,38 +129,61 @@ class Recorder:
                 entries = np.concatenate([*sent, np.zeros(0)])
                 curves["entropy"][r, column] = entropy_bits(entries, self._record.entropy_bin) if entries.size else 0.0
 
+    def finish(self) -> dict[str, Floats]:
+        """Judge what is left and return the curves."""
+        self._flush()
+        return self.curves
+
     def _judge(self, column: int, w: Floats, p: Floats) -> None:
-        objective = self._objectives.get(p.tobytes())
-        if objective is None:
-            objective = self._objectives.setdefault(p.tobytes(), self._oracle.objective(p))
-        curves = self.curves
-        away = w - objective.w_star
-        curves["distance_sq"][:, column] = np.einsum("rd,rd->r", away, away)
-        self._require_finite(column)
-        curves["gap"][:, column] = objective.gap(w)
-        gradient = objective.gradient(w)
-        curves["gradient_norm_sq"][:, column] = np.einsum("rd,rd->r", gradient, gradient)
+        """Take in the model of a column; models are judged some rounds at a time, which costs fewer calls."""
+        if self._waiting and (len(self._waiting) * w.size >= _JUDGED_AT_ONCE or not np.array_equal(p, self._p)):
+            self._flush()
+        self._p = p
+        self._waiting.append(w)
+        self._next = column + 1
         if self._experiment.averaging is not None:
             weight = float(self._experiment.averaging[column])
             self._mass += weight
-            self._average = w if self._average is None else self._average + weight / self._mass * (w - self._average)
-            curves["average_gap"][:, column] = objective.gap(self._average)
-            curves["average_distance_sq"][:, column] = np.sum((self._average - objective.w_star) ** 2, axis=1)
+            old = self._averages[-1] if self._averages else self._average
+            self._averages.append(w if column == 0 else old + weight / self._mass * (w - old))
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        columns = slice(self._next - len(self._waiting), self._next)
+        objective = self._objectives.get(self._p.tobytes())
+        if objective is None:
+            objective = self._objectives.setdefault(self._p.tobytes(), self._oracle.objective(self._p))
+        w = np.stack(self._waiting, axis=1)
+        self._waiting.clear()
+        curves = self.curves
+        with np.errstate(over="ignore", invalid="ignore"):
+            measures = objective.measure(w)
+        for name, values in measures._asdict().items():
+            curves[name][:, columns] = values
+        self._require_finite(columns)
+        if self._averages:
+            averages = np.stack(self._averages, axis=1)
+            self._average = self._averages[-1]
+            self._averages.clear()
+            curves["average_gap"][:, columns] = objective.gap(averages)
+            curves["average_distance_sq"][:, columns] = norm_sq(averages - objective.w_star)
         if "models" in curves:
-            curves["models"][:, column] = self._oracle.leave(w)
+            curves["models"][:, columns] = self._oracle.leave(w)
 
     def _judge_personal(self, column: int, state: Any, p: Floats) -> None:
         personal = self._experiment.algorithm.personal(state)
         if personal is not None:
             self.curves["personal_gap"][:, column] = self._oracle.client_gap(personal) @ p
 
-    def _require_finite(self, column: int) -> None:
-        finite = self.curves["distance_sq"][:, column] < 1e200
+    def _require_finite(self, columns: slice) -> None:
+        finite = self.curves["distance_sq"][:, columns] < 1e200
         if not np.all(finite):
+            column = columns.start + int(np.argmin(finite.all(axis=0)))
             raise Diverged(
                 algorithm=self._experiment.algorithm.title,
                 round_index=column,
-                replicate=self._replicates[int(np.argmin(finite))],
+                replicate=self._replicates[int(np.argmin(finite[:, column - columns.start]))],
                 seed=self._seed,
                 rate=self._experiment.rate_at(max(column - 1, 0)),
             )

@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.protocol import Job, Result
-from fltheory import Experiment, Participation, simulate
+from fltheory import Experiment, Participation, Record, simulate
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.logistic import LogisticProblem, Samples
 
@@ -43,7 +43,7 @@ def prepare(
             problem=problem, algorithm=FedAvg(), participation=participation, rounds=rounds, rate=rate
         )
         began = perf_counter()
-        done = simulate(experiment, seed=seed, replicates=replicates)
+        done = simulate(experiment, seed=seed, replicates=replicates, record=Record(consensus=False))
         seconds = perf_counter() - began
         loss = done.gap + lowest
         if judged is None:

@@ -47,6 +47,7 @@ Algorithms 1 and 2.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -170,4 +171,10 @@ class CFLR(Algorithm):
         if self.curvature != "exact":
             return Message(curvature)
         # Oracles may hold a Hessian in its eigenbasis; what travels is a symmetric matrix all the same.
-        return Message(np.broadcast_to(1.0, (1, 1, dim * (dim + 1) // 2)))
+        return _triangle(dim)
+
+
+@functools.cache
+def _triangle(dim: int) -> Message:
+    """Return a message of the size of a symmetric matrix."""
+    return Message(checks.frozen(np.ones((1, 1, dim * (dim + 1) // 2))))

@@ -87,7 +87,7 @@ def plan(experiment: Experiment) -> Plan | None:
     with np.errstate(over="ignore", invalid="ignore"):
         if is_exchangeable(oracle, works):
             try:
-                return _planned(experiment, SymmetricProber(prober), start, works)
+                return _planned(experiment, SymmetricProber(prober, spread=False), start, works)
             except Asymmetric:
                 pass
         return _planned(experiment, prober, start, works)
@@ -127,20 +127,24 @@ def run_block(experiment: Experiment, plan: Plan, seed: int, block: range, recor
     rows: Floats | None = None
     start = np.tile(oracle.enter(np.asarray(experiment.start)), (len(block), 1))
     recorder.start_model(start, plan.works[0].p)
+    only_first = bool(plan.weights[0] == 1.0 and not np.any(plan.weights[1:]))
     with np.errstate(over="ignore", invalid="ignore"):
         for law, work in zip(plan.draws, plan.works, strict=True):
             rank = law.root.shape[0]
             unit = compiled_unit_vectors("gaussian", seeding.split(keys, work.index), rank * dim, 0)
             # Rows are (rows, replicates, dim), so that every product runs along contiguous models.
-            noise = np.einsum("kad,rkd->ard", law.root, unit.reshape(len(block), rank, dim))
-            moved = noise + law.shift[:, None]
+            drawn = unit.reshape(len(block), rank, dim)
+            moved = np.repeat(law.shift[:, None], len(block), axis=1)
+            for source in range(rank):
+                for row in range(len(moved)):
+                    moved[row] += law.root[source, row] * drawn[:, source]
             if rows is not None:
                 for row, column in law.couplings:
                     moved[row] += law.matrix[row, column] * rows[column]
             rows = moved
-            model = np.tensordot(plan.weights, rows, axes=1)
+            model = rows[0] if only_first else np.tensordot(plan.weights, rows, axes=1)
             recorder.after_model(model, work, law.uplink_bits, law.downlink_bits)
-    return recorder.curves
+    return recorder.finish()
 
 
 def _draw(step: RoundMap | SymmetricMap) -> Draw | None:

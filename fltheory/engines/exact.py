@@ -90,7 +90,11 @@ def _paths(
         works = [law[0][1] for law in laws]
         if all(len(law) == 1 for law in laws) and is_exchangeable(oracle, works):
             try:
-                return [symmetric_curves(experiment, SymmetricProber(propagation.prober), works)], True
+                return [
+                    symmetric_curves(
+                        experiment, SymmetricProber(propagation.prober, spread=record.consensus is not False), works
+                    )
+                ], True
             except Asymmetric:
                 pass
         return [propagation.run(laws)], True

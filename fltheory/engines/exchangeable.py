@@ -84,9 +84,14 @@ def is_exchangeable(oracle: ClosedFormOracle, works: Sequence[Round]) -> bool:
 
 
 class SymmetricProber:
-    """Reads symmetric round maps off an algorithm."""
+    """Reads symmetric round maps off an algorithm.
 
-    def __init__(self, algorithm_prober: Prober) -> None:
+    Judged models depend on the common part only; without ``spread`` the part apart is left out (its arrays have no
+    rows), and local models are not looked at.
+    """
+
+    def __init__(self, algorithm_prober: Prober, *, spread: bool) -> None:
+        self.spread = spread
         self._general = algorithm_prober
         self.algorithm = algorithm_prober.algorithm
         self.oracle = algorithm_prober.oracle
@@ -132,28 +137,30 @@ class SymmetricProber:
         if tuple(self.oracle.sources) != self._sources:
             self._sources = tuple(self.oracle.sources)
             return self._probe(begin, work, states=states)
-        parts = self._split(self.layout.pack(outcome.state))
-        local = outcome.local - outcome.local.mean(axis=1, keepdims=True)
+        parts = self._split(outcome.state)
+        k, c, noises, _ = batch.widths
+        a, b = k + c, k + c + noises
+        common = (parts.common[1:-_CHECKS] - parts.common[0]).transpose(2, 1, 0)
+        memory = self._general.schedule(outcome.state)
+        if any(np.any(value[:, 1:] != value[:, :-1]) for value in memory.values() if value.ndim > 2):
+            raise Asymmetric
+        local = np.zeros((len(batch.points), 0, self.oracle.dim))
+        if self.spread:
+            local = outcome.local - outcome.local.mean(axis=1, keepdims=True)
         # A state apart is +1 at client 0 and -1 at client 1, so client 0 shows the column of the matrix.
         single = np.concatenate([parts.apart[:, :, 0], local[:, :1]], axis=1)
-        ends = np.cumsum((1, *batch.widths))
-        common = (parts.common[1 : ends[-1]] - parts.common[0]).transpose(2, 1, 0)
-        apart = (single[1 : ends[-1]] - single[0]).transpose(2, 1, 0)
-        a, b, c = ends[1:4] - 1
-        rows = len(self.client)
-        memory = self._general.schedule(outcome.state)
-        if any(np.ptp(value, axis=1).max(initial=0.0) > 0 for value in memory.values() if value.ndim > 2):
-            raise Asymmetric
+        apart = (single[1:-_CHECKS] - single[0]).transpose(2, 1, 0)
+        rows = parts.apart.shape[1]
         step = SymmetricMap(
-            common=common[:, :, :a] if states else np.zeros((self.oracle.dim, self.rows, self.rows)),
+            common=common[:, :, :k] if states else np.zeros((self.oracle.dim, self.rows, self.rows)),
             common_shift=parts.common[0].T,
-            common_noise=common[:, :, b:c] * batch.noise_scales[0],
-            apart=apart[:, :rows, a:b] if states else np.zeros((self.oracle.dim, rows, rows)),
+            common_noise=common[:, :, a:b] * batch.noise_scales[0],
+            apart=apart[:, :rows, k:a] if states else np.zeros((self.oracle.dim, rows, rows)),
             apart_shift=parts.apart[0].transpose(2, 0, 1),
-            apart_noise=apart[:, :rows, c:] * batch.noise_scales[1],
-            spread=apart[:, rows:, a:b] if states else np.zeros((self.oracle.dim, 1, rows)),
+            apart_noise=apart[:, :rows, b:] * batch.noise_scales[1],
+            spread=apart[:, rows:, k:a] if states else np.zeros((self.oracle.dim, single.shape[1] - rows, rows)),
             spread_shift=local[0].T,
-            spread_noise=apart[:, rows:, c:] * batch.noise_scales[1],
+            spread_noise=apart[:, rows:, b:] * batch.noise_scales[1],
             memory=memory,
             uplink_bits=float(total_bits(outcome.uplink, work.active)[0]),
             downlink_bits=float(total_bits(outcome.downlink, work.active)[0]),
@@ -165,12 +172,15 @@ class SymmetricProber:
 
     def _verify(self, step: SymmetricMap, batch: _Batch, parts: Parts, local: Floats) -> None:
         states, noises = batch.mixtures
+        if not self.spread:
+            states, noises = (part._replace(apart=part.apart[:, :0]) for part in (states, noises))
         common = _times(step.common, states.common) + _times(step.common_noise, noises.common) + step.common_shift.T
         apart = _times_each(step.apart, states.apart) + _times_each(step.apart_noise, noises.apart)
         apart = apart + step.apart_shift.transpose(1, 2, 0)
         spread = _times_each(step.spread, states.apart) + _times_each(step.spread_noise, noises.apart)
-        spread = spread[:, 0] + step.spread_shift.T
-        pairs = ((common, parts.common), (apart, parts.apart), (spread, local))
+        pairs = [(common, parts.common), (apart, parts.apart)]
+        if self.spread:
+            pairs.append((spread[:, 0] + step.spread_shift.T, local))
         for predicted, response in pairs:
             seen = response[-_CHECKS:]
             size = 1.0 + np.abs(seen).max(initial=0.0) + np.abs(response[0]).max(initial=0.0)
@@ -184,23 +194,25 @@ class SymmetricProber:
         pair = np.zeros((clients, 1))
         # With one client there is nothing apart; the column of zeros keeps the shapes.
         pair[:2, 0] = (1.0, -1.0) if clients > 1 else 0.0
-        k, c = (self.rows, len(self.client)) if states else (0, 0)
+        fields = len(self.client)
+        k, c = (self.rows, fields if self.spread else 0) if states else (0, 0)
         mean_variance, apart_variance = self.oracle.drift_variances()
         drifts = int(mean_variance + apart_variance > 0)
         noises = drifts + len(self._sources)
-        widths = (k, c, noises, noises)
+        widths = (k, c, noises, noises if self.spread else 0)
         probes = 1 + sum(widths) + _CHECKS
-        common, apart = np.zeros((probes, self.rows, dim)), np.zeros((probes, len(self.client), clients, dim))
+        common, apart = np.zeros((probes, self.rows, dim)), np.zeros((probes, fields, clients, dim))
         if states:
             common[1 : 1 + k] = np.eye(k)[:, :, None]
-            apart[1 + k : 1 + k + c] = np.eye(c)[:, :, None, None] * pair
+            apart[1 + k : 1 + k + c] = np.eye(c, fields)[:, :, None, None] * pair
             common[-_CHECKS:] = self._random(self.rows)
-            apart[-_CHECKS:] = self._centred(c)
+            apart[-_CHECKS:] = self._centred(fields)
         values = np.zeros((noises, probes, clients, dim))
         mixture = Parts(self._random(noises), self._centred(noises))
         for n in range(noises):
             values[n, 1 + k + c + n] = 1.0
-            values[n, 1 + k + c + noises + n] = pair
+            if self.spread:
+                values[n, 1 + k + c + noises + n] = pair
         root = np.sqrt(clients)
         scales = (
             np.array([np.sqrt(mean_variance)] * drifts + [1.0 / root] * len(self._sources)),
@@ -208,6 +220,8 @@ class SymmetricProber:
         )
         for n in range(noises):
             values[n, -_CHECKS:] = scales[0][n] * mixture.common[:, n, None] + scales[1][n] * mixture.apart[:, n]
+        if not self.spread:
+            scales = (scales[0], np.zeros(0))
         batch = _Batch(
             points=self._join(common, apart),
             drift=values[0] if drifts else None,
@@ -237,20 +251,14 @@ class SymmetricProber:
             pieces.append(mean if apart is None else mean + apart[:, field])
         return np.concatenate(pieces, axis=1)
 
-    def _split(self, rows: Floats) -> Parts:
-        """Undo :meth:`_join`."""
-        server, means, apart, first = [], [], [], 0
-        for name in self.layout.moving:
-            piece = rows[:, first : first + self.layout.rows[name]]
-            first += self.layout.rows[name]
-            if name in self.server:
-                server.append(piece)
-                continue
-            mean = piece.mean(axis=1, keepdims=True)
-            means.append(mean)
-            apart.append((piece - mean)[:, None])
-        empty = np.zeros((len(rows), 0, self.oracle.num_clients, self.oracle.dim))
-        return Parts(np.concatenate([*server, *means], axis=1), np.concatenate([*apart, empty], axis=1))
+    def _split(self, state: Any) -> Parts:
+        """Return the parts of a batch of states."""
+        fields = [getattr(state, name) for name in self.client]
+        means = [field.mean(axis=1, keepdims=True) for field in fields]
+        common = np.concatenate([*(getattr(state, name)[:, None] for name in self.server), *means], axis=1)
+        if not self.spread or not fields:
+            return Parts(common, np.zeros((len(common), 0, self.oracle.num_clients, self.oracle.dim)))
+        return Parts(common, np.stack([field - mean for field, mean in zip(fields, means, strict=True)], axis=1))
 
 
 def _times(matrix: Floats, vectors: Floats) -> Floats:

@@ -18,6 +18,7 @@ from fltheory import checks
 from fltheory.checks import Floats
 from fltheory.engines import collapsed
 from fltheory.engines.terms import Terms
+from fltheory.errors import NotApplicable
 from fltheory.experiment import Experiment
 from fltheory.problem import EngineOracle
 from fltheory.provenance import provenance
@@ -164,7 +165,11 @@ def _run_block(
             if index > 0:
                 oracle.begin_round(index)
             work = terms.sample(index, seed=seed, replicates=block)
-            outcome = algorithm.round(state, oracle, work)
+            try:
+                outcome = algorithm.round(state, oracle, work)
+            except NotApplicable:
+                recorder.finish()  # a round that cannot be run may be the consequence of one that diverged
+                raise
             recorder.after(outcome, work)
             state = outcome.state
-    return recorder.curves
+    return recorder.finish()

@@ -63,13 +63,16 @@ def symmetric_curves(experiment: Experiment, prober: SymmetricProber, works: lis
     clients = oracle.num_clients
     average = _Average(start, np.zeros(oracle.dim), np.zeros((oracle.dim, prober.rows)))
     common = _Moments(np.zeros((oracle.dim, prober.rows, 1)), np.zeros((oracle.dim, prober.rows, prober.rows)))
-    fields = len(prober.client)
+    fields = len(prober.client) if prober.spread else 0
     apart = _Moments(np.zeros((oracle.dim, fields, clients)), np.zeros((oracle.dim, fields, fields)))
     for index, count, (step, common_step, apart_step) in _stretches(experiment, prober, start, works):
         columns = slice(index + 1, index + 1 + count)
-        after, aparts = _orbit(common_step, common, count), _orbit(apart_step, apart, count)
-        before = _Moments(*(np.concatenate([old[None], new[:-1]]) for old, new in zip(apart, aparts, strict=True)))
-        scalars[0, columns] = _consensus(step, before, clients)
+        after = _orbit(common_step, common, count)
+        if prober.spread:
+            aparts = _orbit(apart_step, apart, count)
+            before = _Moments(*(np.concatenate([old[None], new[:-1]]) for old, new in zip(apart, aparts, strict=True)))
+            scalars[0, columns] = _consensus(step, before, clients)
+            apart = _Moments(aparts.mean[-1], aparts.covariance[-1])
         scalars[1, columns], scalars[2, columns] = step.uplink_bits, step.downlink_bits
         toward = after.covariance @ weights
         means[0, columns] = after.mean[..., 0] @ weights
@@ -77,7 +80,7 @@ def symmetric_curves(experiment: Experiment, prober: SymmetricProber, works: lis
         if experiment.averaging is not None:
             average = average.after(common_step.matrix, means[0, index + 1], toward[0], weights, shares[index])
             means[1, index + 1], spreads[1, index + 1] = average.mean, average.variance
-        common, apart = _Moments(after.mean[-1], after.covariance[-1]), _Moments(aparts.mean[-1], aparts.covariance[-1])
+        common = _Moments(after.mean[-1], after.covariance[-1])
     scalars[1:] = np.cumsum(scalars[1:], axis=1)
     curves = judge(experiment, oracle, means, spreads, [works[0].p] + [work.p for work in works])
     return curves | {"consensus_sq": scalars[0], "uplink_bits": scalars[1], "downlink_bits": scalars[2]}

@@ -35,7 +35,7 @@ from fltheory.logistic.oracle import LogisticOracle
 from fltheory.logistic.samples import Samples
 from fltheory.logistic.solve import minimise
 from fltheory.logistic.steps import reference_steps
-from fltheory.problem import Constant, Origin
+from fltheory.problem import Constant, Measures, Origin, norm_sq
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -73,6 +73,9 @@ class LogisticObjective:
     def gradient(self, w: Floats) -> Floats:
         """Return the gradient at models ``(..., dim)``."""
         return in_blocks(self.loss.gradient, w, self._cost)
+
+    def measure(self, w: Floats) -> Measures:
+        return Measures(norm_sq(w - self.w_star), self.gap(w), norm_sq(self.gradient(w)))
 
     @property
     def _cost(self) -> int:

@@ -35,6 +35,7 @@ _TWO_52 = 4503599627370496.0
 _ROOT3 = math.sqrt(3.0)
 _F = np.float32
 _I = np.int32
+_WIDTH = 32
 _LN2 = np.float32(math.log(2.0))
 _TURN = np.float32(2.0 * math.pi / 2**32)
 
@@ -50,9 +51,16 @@ def _word(key, counter):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
+@njit(inline="always")
+def _scratch(words):  # type: ignore[no-untyped-def]
+    """Return room for the halves of so many words and for the numbers made of them."""
+    size = (words + _WIDTH - 1) // _WIDTH * _WIDTH + _WIDTH
+    return np.empty(size, _I), np.empty(size, _I), np.zeros(size, _F), np.zeros(size, _F)
+
+
 @njit(**_EXACT)
 def _fill(law, key, first, count, high, low, head, tail):  # type: ignore[no-untyped-def]
-    """Write the vectors of words ``first .. first + count`` as two half-vectors per word."""
+    """Write the vectors of words ``first .. first + count`` as two half-vectors per word, into :func:`_scratch`."""
     if law == 1:
         scale = 2.0 * _ROOT3 / 4294967296.0
         for m in range(count):
@@ -62,6 +70,8 @@ def _fill(law, key, first, count, high, low, head, tail):  # type: ignore[no-unt
             head[m] = _F((u + 0.5) * scale - _ROOT3)
             tail[m] = _F((v + 0.5) * scale - _ROOT3)
         return
+    # Compiled loops leave what does not fill their vectors to scalar code, so a few more words cost less.
+    count = (count + _WIDTH - 1) // _WIDTH * _WIDTH
     for m in range(count):
         w = _word(key, np.uint64(first + m))
         high[m] = _I(w >> np.uint64(33))
@@ -101,7 +111,7 @@ def _fill(law, key, first, count, high, low, head, tail):  # type: ignore[no-unt
 def _unit_vectors(law, keys, vector, out):  # type: ignore[no-untyped-def]
     count, dim = out.shape
     half = (dim + 1) // 2
-    high, low, head, tail = np.empty(half, _I), np.empty(half, _I), np.empty(half, _F), np.empty(half, _F)
+    high, low, head, tail = _scratch(half)
     for n in range(count):
         _fill(law, keys[n], vector * half, half, high, low, head, tail)
         for j in range(half):
@@ -143,8 +153,7 @@ def _steps_diagonal(  # type: ignore[no-untyped-def]
     for r in range(steps.shape[0]):
         for i in range(steps.shape[1]):
             most = max(most, steps[r, i])
-    size = half if fixed >= 0 else most * half
-    high, low, head, tail = np.empty(size, _I), np.empty(size, _I), np.zeros(size, _F), np.zeros(size, _F)
+    high, low, head, tail = _scratch(half if fixed >= 0 else most * half)
     w = np.empty(dim)
     slope = np.empty(dim)
     shift = np.empty(dim)
@@ -179,12 +188,13 @@ def _steps_diagonal(  # type: ignore[no-untyped-def]
                 for j in range(dim):
                     slope[j] = 1.0 - (slope[j] + drag[j])
                     shift[j] = shift[j] + still[j]
-                for k in range(count):
-                    base = 0 if fixed >= 0 else k * half
-                    if noise == 0.0:
+                if noise == 0.0:
+                    for _ in range(count):
                         for j in range(dim):
                             w[j] = slope[j] * w[j] - shift[j]
-                    else:
+                else:
+                    for k in range(count):
+                        base = 0 if fixed >= 0 else k * half
                         for j in range(half):
                             w[j] = slope[j] * w[j] - shift[j] - noise * head[base + j]
                         for j in range(dim - half):
@@ -211,7 +221,7 @@ def _steps_dense(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     replicates, clients, dim = out.shape
     half = (dim + 1) // 2
-    high, low, head, tail = np.empty(half, _I), np.empty(half, _I), np.zeros(half, _F), np.zeros(half, _F)
+    high, low, head, tail = _scratch(half)
     w = np.empty(dim)
     moved = np.empty(dim)
     drawn = np.zeros(dim)

@@ -8,6 +8,7 @@ import numpy as np
 
 from fltheory.checks import Floats
 from fltheory.errors import InvalidParameter
+from fltheory.problem import Measures, norm_sq
 
 NULL = 1e-12
 """Eigenvalues below this fraction of the largest count as zero."""
@@ -56,6 +57,12 @@ class QuadraticObjective:
 
     def gradient(self, w: Floats) -> Floats:
         return _times(self.hessian, w - self.w_star)
+
+    def measure(self, w: Floats) -> Measures:
+        away = w - self.w_star
+        gradient = _times(self.hessian, away)
+        gap = 0.5 * np.einsum("...d,...d->...", gradient, away)
+        return Measures(norm_sq(away), np.asarray(gap), norm_sq(gradient))
 
 
 def client_minima(hessian: Floats, linear: Floats, constant: Floats, scale: Floats, drift: Floats) -> Floats:
