@@ -79,13 +79,13 @@ def message_bits(message: Message) -> Floats:
 
 def total_bits(messages: Iterable[Message], active: NDArray[np.bool_]) -> Floats:
     """Return the bits of all messages between the server and its active clients, shape ``(replicates | 1,)``."""
-    total = np.zeros(1)
+    dense, total = 0, np.zeros(1)
     for message in messages:
         if message.coding is Coding.DENSE:
-            total = total + active.sum(axis=1) * float(FLOAT_BITS * message.values.shape[-1])
+            dense += FLOAT_BITS * message.values.shape[-1]
         else:
             total = total + (message_bits(message) * active).sum(axis=1)
-    return total
+    return np.asarray(total + float(dense) * active.sum(axis=1))
 
 
 def message_nonzeros(message: Message) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import importlib.metadata
 import platform
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,6 +18,8 @@ _PACKAGES = ("numpy", "scipy", "numba")
 @functools.cache
 def versions() -> Mapping[str, str]:
     """Return the versions of Python, this package and what its numbers depend on."""
+    import importlib.metadata  # loads a parser of mail headers, which takes a while
+
     found = {"python": platform.python_version()}
     for name in ("fltheory", *_PACKAGES):
         try:

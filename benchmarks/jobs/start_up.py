@@ -32,6 +32,9 @@ def run(options: Options) -> list[Table]:
         if script:
             _add(table, f"fltheory {' '.join(words)}", _fastest([script, *words], runs), None, 0.35)
     cache = options.folder / "numba-cache"
+    trivial = [sys.executable, "-m", "benchmarks.peers.s_numba"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache / "trivial")}
+    _add(table, "numba alone, one trivial loop, warm", _fastest(trivial, runs + 1, environment), None, None)
     for kind, label in KINDS.items():
         cold = _first_use([kind], cache / kind, runs=1)
         _add(table, f"first use, {label}, cold", *cold, 5.0)
@@ -72,10 +75,10 @@ def _first_use(words: Sequence[str], cache: Path, *, runs: int) -> tuple[float, 
     return best
 
 
-def _fastest(command: Sequence[str], runs: int) -> float:
+def _fastest(command: Sequence[str], runs: int, environment: dict[str, str] | None = None) -> float:
     best = float("inf")
     for _ in range(runs):
         began = time.perf_counter()
-        subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
         best = min(best, time.perf_counter() - began)
     return best

@@ -9,6 +9,7 @@ have exactly the law of the full simulation; what happens inside a round is not 
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +23,17 @@ from fltheory.errors import NotApplicable
 from fltheory.experiment import Experiment
 from fltheory.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
+from fltheory.quadratic.oracle import UnitVectors, numpy_unit_vectors
 from fltheory.quadratic.problem import Quadratic
 from fltheory.recording import Record, Recorder, has_personal_models
 from fltheory.seeding import Purpose
 
 BLOCK = 512
 """Replicates that are drawn together; rounds are cheap here, so blocks are large."""
+
+
+_WORTH_LOADING = 2**22
+"""Normals above which loading the compiled generator takes less time than drawing with NumPy."""
 
 
 class Draw(NamedTuple):
@@ -116,10 +122,9 @@ def _planned(
 
 def run_block(experiment: Experiment, plan: Plan, seed: int, block: range, record: Record) -> dict[str, Floats]:
     """Draw a block of replicates and return its curves."""
-    from fltheory.quadratic.compiled import compiled_unit_vectors
-
     problem = experiment.problem
     assert isinstance(problem, Quadratic)  # plan() was made from it
+    normals = _generator(sum(law.root.shape[0] for law in plan.draws) * len(block) * problem.dim)
     oracle = ClosedFormOracle(problem, inside=True)
     recorder = Recorder(experiment, oracle, block, seed, record, inside=False)
     keys = seeding.replicate_keys(seed, Purpose.COLLAPSED, block)
@@ -131,7 +136,7 @@ def run_block(experiment: Experiment, plan: Plan, seed: int, block: range, recor
     with np.errstate(over="ignore", invalid="ignore"):
         for law, work in zip(plan.draws, plan.works, strict=True):
             rank = law.root.shape[0]
-            unit = compiled_unit_vectors("gaussian", seeding.split(keys, work.index), rank * dim, 0)
+            unit = normals("gaussian", seeding.split(keys, work.index), rank * dim, 0)
             # Rows are (rows, replicates, dim), so that every product runs along contiguous models.
             drawn = unit.reshape(len(block), rank, dim)
             moved = np.repeat(law.shift[:, None], len(block), axis=1)
@@ -145,6 +150,15 @@ def run_block(experiment: Experiment, plan: Plan, seed: int, block: range, recor
             model = rows[0] if only_first else np.tensordot(plan.weights, rows, axes=1)
             recorder.after_model(model, work, law.uplink_bits, law.downlink_bits)
     return recorder.finish()
+
+
+def _generator(count: int) -> UnitVectors:
+    """Return the compiled generator if so many numbers repay loading it; both give the same bits."""
+    if count < _WORTH_LOADING and "numba" not in sys.modules:
+        return numpy_unit_vectors
+    from fltheory.quadratic.compiled import compiled_unit_vectors
+
+    return compiled_unit_vectors
 
 
 def _draw(step: RoundMap | SymmetricMap) -> Draw | None:
