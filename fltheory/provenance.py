@@ -6,6 +6,7 @@ import datetime
 import functools
 import platform
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +14,26 @@ from fltheory.experiment import Experiment, describe
 from fltheory.recording import Record
 
 _PACKAGES = ("numpy", "scipy", "numba")
+
+
+@functools.cache
+def commit() -> str:
+    """Return the commit of the checkout that this package is run from; empty for an installed copy.
+
+    Read from the files of the repository, without calling git; changes that are not committed are not seen.
+    """
+    folder = Path(__file__).parents[1] / ".git"
+    try:
+        head = (folder / "HEAD").read_text(encoding="utf-8").strip()
+        if not head.startswith("ref: "):
+            return head
+        name = head.removeprefix("ref: ")
+        if (folder / name).is_file():
+            return (folder / name).read_text(encoding="utf-8").strip()
+        packed = (folder / "packed-refs").read_text(encoding="utf-8").splitlines()
+        return next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")
+    except OSError:
+        return ""
 
 
 @functools.cache
@@ -40,6 +61,7 @@ def provenance(
         "experiment": describe(experiment),
         "record": describe(record),
         "versions": dict(versions()),
+        "commit": commit(),
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         **more,
     }

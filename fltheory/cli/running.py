@@ -151,7 +151,7 @@ def _status(error: FltheoryError) -> str:
 
 def _summary(configuration: Configuration, directory: Path, results: list[Result]) -> dict[str, Any]:
     from fltheory.configuration import slug
-    from fltheory.provenance import versions
+    from fltheory.provenance import commit, versions
 
     entries: list[dict[str, Any]] = []
     for result in results:
@@ -175,6 +175,7 @@ def _summary(configuration: Configuration, directory: Path, results: list[Result
         "results": entries,
         "figures": ["figure.svg", "figure.png"] if any(result.trajectories for result in results) else [],
         "versions": dict(versions()),
+        "commit": commit(),
     }
 
 
