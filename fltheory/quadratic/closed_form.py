@@ -56,6 +56,8 @@ class ClosedFormOracle:
             hessian=self._problem.hessian,
             scale=scale,
             offset=self._fixed_offset,
+            drift_keys=_NO_KEYS,
+            drift_scale=0.0,
             sigma=np.sqrt(problem.noise_sq / problem.dim),
             hessian_noise=0.0,
             noise_law=problem.noise_law,

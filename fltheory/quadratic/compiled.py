@@ -38,6 +38,8 @@ def compiled_steps(data: RoundData, step: Step) -> Floats:
         start=_plain(step.start),
         scale=_plain(data.scale),
         offset=_plain(data.offset),
+        drift_keys=data.drift_keys,
+        drift_scale=data.drift_scale,
         correction=_plain(step.correction),
         anchor=_plain(step.anchor),
         l1_anchor=_plain(step.l1_anchor),

@@ -145,7 +145,7 @@ def _multiply_add(matrix, vector, out):  # type: ignore[no-untyped-def]
 @njit(**_OPTIONS)
 def _steps_diagonal(  # type: ignore[no-untyped-def]
     out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rate,
-    keys, sign_keys, sigma, rho, law, fixed, recentre,
+    drift_keys, drift_scale, keys, sign_keys, sigma, rho, law, fixed, recentre,
 ):  # fmt: skip
     replicates, clients, dim = out.shape
     half = (dim + 1) // 2
@@ -177,6 +177,12 @@ def _steps_diagonal(  # type: ignore[no-untyped-def]
                 shift[j] = -rate * factor * h[j] * first[j] if recentre else rate * o[j]
                 drag[j] = rate * q[j]
                 still[j] = rate * (c[j] - q[j] * a[j])
+            if drift_scale != 0.0 and not recentre:
+                _fill(law, drift_keys[r, i], 0, half, high, low, head, tail)
+                for j in range(half):
+                    shift[j] += rate * drift_scale * head[j]
+                for j in range(half, dim):
+                    shift[j] += rate * drift_scale * tail[j - half]
             if noise != 0.0 and not recentre and count > 0:
                 if fixed >= 0:
                     _fill(law, keys[r, i], fixed * half, half, high, low, head, tail)
@@ -217,7 +223,7 @@ def _steps_diagonal(  # type: ignore[no-untyped-def]
 @njit(**_OPTIONS)
 def _steps_dense(  # type: ignore[no-untyped-def]
     out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rate,
-    keys, sign_keys, sigma, rho, law, fixed, recentre, basis,
+    drift_keys, drift_scale, keys, sign_keys, sigma, rho, law, fixed, recentre, basis,
 ):  # fmt: skip
     replicates, clients, dim = out.shape
     half = (dim + 1) // 2
@@ -226,6 +232,7 @@ def _steps_dense(  # type: ignore[no-untyped-def]
     moved = np.empty(dim)
     drawn = np.zeros(dim)
     noise = np.zeros(dim)
+    own = np.empty(dim)
     gradient = np.empty(dim)
     drag = np.empty(dim)
     rotate = basis.shape[0] > 0
@@ -243,6 +250,16 @@ def _steps_dense(  # type: ignore[no-untyped-def]
             level = 0.0 if recentre else sigma[i]
             for j in range(dim):
                 w[j] = first[j]
+                own[j] = o[j]
+            if drift_scale != 0.0:
+                _fill(law, drift_keys[r, i], 0, half, high, low, head, tail)
+                for j in range(dim):
+                    drawn[j] = drift_scale * (head[j] if j < half else tail[j - half])
+                if rotate:
+                    _multiply_add(basis, drawn, own)
+                else:
+                    for j in range(dim):
+                        own[j] += drawn[j]
             for k in range(count):
                 vector = fixed if fixed >= 0 else k
                 if level != 0.0 and (fixed < 0 or k == 0):
@@ -267,7 +284,7 @@ def _steps_dense(  # type: ignore[no-untyped-def]
                     for j in range(dim):
                         drag[j] = q[j] * moved[j]
                 for j in range(dim):
-                    g = wobble * (factor * gradient[j] + (0.0 if recentre else o[j]))
+                    g = wobble * (factor * gradient[j] + (0.0 if recentre else own[j]))
                     w[j] -= rate * (g + c[j] + drag[j] + l1 * _sign(w[j] - b[j]) + level * noise[j])
             for j in range(dim):
                 out[r, i, j] = w[j]

@@ -34,6 +34,10 @@ class RoundData(NamedTuple):
     hessian: Floats
     scale: Floats
     offset: Floats
+    """What is added to ``scale * H w``, without the round drift as long as ``drift_scale`` is positive."""
+    drift_keys: Words
+    drift_scale: float
+    """Standard deviation of a coordinate of the round drift that is still to be drawn; 0 if there is none."""
     sigma: Floats
     hessian_noise: float
     noise_law: str
@@ -120,12 +124,10 @@ class QuadraticOracle:
         if problem.round_growth > 0:
             scale = scale + problem.round_growth * seeding.signs(self._client_keys(Purpose.ROUND_SCALE, index))
         offset = scale[:, :, None] * problem.linear + np.asarray(problem.client_drift)
-        if problem.round_drift_sq > 0:
-            drawn = self._drawn(Purpose.ROUND_DRIFT, index, problem.round_drift_sq)
-            drawn += offset
-            offset = drawn
         if problem.fresh_drift_sq > 0:
-            fresh = self._drawn(Purpose.FRESH_CLIENTS, index, problem.fresh_drift_sq)
+            keys = self._client_keys(Purpose.FRESH_CLIENTS, index)
+            fresh = self._unit_vectors(problem.noise_law, keys, self.dim, 0)
+            fresh = np.sqrt(problem.fresh_drift_sq / self.dim) * _turned(fresh, self._rotation)
             if problem.fresh_drift_centred:
                 fresh = (fresh - fresh.mean(axis=1, keepdims=True)) * np.sqrt(clients / (clients - 1))
             offset = offset + fresh
@@ -135,6 +137,8 @@ class QuadraticOracle:
             hessian=problem.hessian,
             scale=scale,
             offset=offset,
+            drift_keys=self._client_keys(Purpose.ROUND_DRIFT, index),
+            drift_scale=float(np.sqrt(problem.round_drift_sq / self.dim)),
             sigma=self._sigma,
             hessian_noise=problem.hessian_noise,
             noise_law=problem.noise_law,
@@ -154,18 +158,16 @@ class QuadraticOracle:
             self._made_keys[purpose] = made
         return np.asarray(made[1][index - first])
 
-    def _drawn(self, purpose: Purpose, index: int, second_moment: float) -> Floats:
-        unit = self._unit_vectors(self._problem.noise_law, self._client_keys(purpose, index), self.dim, 0)
-        if self._rotation is not None:
-            unit = unit @ self._rotation
-        unit *= np.sqrt(second_moment / self.dim)
-        return unit
-
     @property
     def _round(self) -> RoundData:
         if self._data is None:
             self.begin_round(0)
         assert self._data is not None  # begin_round sets it
+        return self._data
+
+    def _drifted(self) -> RoundData:
+        """Return the round with its drift drawn; local steps draw it themselves, which saves memory traffic."""
+        self._data = with_drift(self._round, self._unit_vectors)
         return self._data
 
     def objective(self, p: Floats) -> QuadraticObjective:
@@ -224,7 +226,7 @@ class QuadraticOracle:
         return Minibatch(index)
 
     def gradient(self, w: Floats, minibatch: Minibatch | None = None) -> Floats:
-        data = self._round
+        data = self._drifted()
         full = data.scale[:, :, None] * times(data.hessian, w) + data.offset
         if minibatch is None:
             return full
@@ -271,15 +273,25 @@ def curvature_of(data: RoundData, kind: str, rotated: bool, gradient: Callable[[
     return np.asarray((1.0 + data.hessian_noise**2) * gradient() ** 2 + (data.sigma**2)[None, :, None])
 
 
+def with_drift(data: RoundData, unit_vectors: UnitVectors) -> RoundData:
+    """Return the round with its drift drawn and added to the offset."""
+    if data.drift_scale == 0.0:
+        return data
+    unit = unit_vectors(data.noise_law, data.drift_keys, data.offset.shape[-1], 0)
+    return data._replace(offset=data.offset + data.drift_scale * _turned(unit, data.rotation), drift_scale=0.0)
+
+
+def _turned(vectors: Floats, rotation: Floats | None) -> Floats:
+    return vectors if rotation is None else vectors @ rotation
+
+
 def noisy(data: RoundData, gradient: Floats, vector: int, unit_vectors: UnitVectors) -> Floats:
     """Add to a full gradient the noise of the ``vector``-th minibatch."""
     if data.hessian_noise > 0:
         gradient = (1.0 + data.hessian_noise * seeding.signs(data.sign_keys, vector=vector)[:, :, None]) * gradient
     if not np.any(data.sigma):
         return gradient
-    unit = unit_vectors(data.noise_law, data.keys, gradient.shape[-1], vector)
-    if data.rotation is not None:
-        unit = unit @ data.rotation
+    unit = _turned(unit_vectors(data.noise_law, data.keys, gradient.shape[-1], vector), data.rotation)
     return np.asarray(gradient + data.sigma[None, :, None] * unit, dtype=np.float64)
 
 
@@ -290,6 +302,7 @@ def numpy_unit_vectors(law: str, keys: Words, dim: int, vector: int) -> Floats:
 
 def numpy_steps(data: RoundData, step: Step) -> Floats:
     """Run local steps in NumPy, one line per formula."""
+    data = with_drift(data, numpy_unit_vectors)
     clients, dim = len(data.sigma), step.start.shape[-1]
     w = np.broadcast_to(step.start, (data.replicates, clients, dim)).copy()
     start = w.copy()
