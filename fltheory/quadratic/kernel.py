@@ -184,10 +184,8 @@ def _steps_diagonal(  # type: ignore[no-untyped-def]
                 for j in range(half, dim):
                     shift[j] += rate * drift_scale * tail[j - half]
             if noise != 0.0 and not recentre and count > 0:
-                if fixed >= 0:
-                    _fill(law, keys[r, i], fixed * half, half, high, low, head, tail)
-                else:
-                    _fill(law, keys[r, i], 0, count * half, high, low, head, tail)
+                begin, words = (fixed * half, half) if fixed >= 0 else (0, count * half)
+                _fill(law, keys[r, i], begin, words, high, low, head, tail)
             else:
                 noise = 0.0
             if rho == 0.0 and l1 == 0.0:
