@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fltheory.checks import Floats, Ints
+from fltheory.problem import Measures, norm_sq
 
 # Beyond this exponent the sum inside D_A is formed by log-sum-exp, before exp overflows.
 _LARGE = 500.0
@@ -172,6 +173,13 @@ def in_blocks(function: Callable[[Floats], Floats], w: Floats, cost: int) -> Flo
     parts = [function(flat[first : first + size]) for first in range(0, len(flat), size)]
     result = np.concatenate(parts) if parts else function(flat)
     return np.asarray(result.reshape((*w.shape[:-1], *result.shape[1:])))
+
+
+def reference_measures(loss: LogisticLoss, w_star: Floats, w: Floats) -> Measures:
+    """Return squared distance to the minimiser ``w_star``, gap and squared gradient norm of models ``(..., dim)``."""
+    cost = int(loss.targets.size)
+    gap = in_blocks(lambda block: loss.divergence(block, w_star), w, cost)
+    return Measures(norm_sq(w - w_star), gap, norm_sq(in_blocks(loss.gradient, w, cost)))
 
 
 def _inner(a: Floats, b: Floats) -> Floats:

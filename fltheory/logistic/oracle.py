@@ -1,6 +1,7 @@
 """The oracle of a logistic problem: everything an algorithm may ask, around an injected local-step loop.
 
-The stepper (:func:`~fltheory.logistic.steps.reference_steps` or the compiled one) runs (G); gradients, curvatures and
+The stepper (:func:`~fltheory.logistic.steps.reference_steps` or the compiled one) runs (G), the judge
+(:func:`~fltheory.logistic.model.reference_measures` or the compiled one) measures models; gradients, curvatures and
 proximal points are array code here. All of them refer to the objectives of the current round, that is, to its
 drifted labels; :meth:`LogisticOracle.objective` and :meth:`LogisticOracle.client_gap` refer to the expected ones.
 """
@@ -8,6 +9,7 @@ drifted labels; :meth:`LogisticOracle.objective` and :meth:`LogisticOracle.clien
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +21,14 @@ from fltheory.logistic.model import LogisticLoss, one_hot
 from fltheory.logistic.solve import minimise, minimise_l1
 from fltheory.logistic.steps import LocalWork, drawn_samples
 from fltheory.oracle import Minibatch, Round
-from fltheory.problem import Objective
+from fltheory.problem import Measures, Objective
 from fltheory.seeding import Purpose, Words
 
 if TYPE_CHECKING:
     from fltheory.logistic.problem import LogisticProblem
 
 Stepper = Callable[[LocalWork], Floats]
+Judge = Callable[[LogisticLoss, Floats, Floats], Measures]
 
 CURVATURES = ("exact", "diagonal", "fisher", "empirical-fisher")
 
@@ -43,12 +46,17 @@ class LogisticOracle:
         Numbers of the replicates; a replicate gets the same random numbers in any block.
     stepper
         Runs the local steps.
+    judge
+        Measures models against a loss and its minimiser.
     """
 
-    def __init__(self, problem: LogisticProblem, *, seed: int, replicates: range, stepper: Stepper) -> None:
+    def __init__(
+        self, problem: LogisticProblem, *, seed: int, replicates: range, stepper: Stepper, judge: Judge
+    ) -> None:
         self._problem = problem
         self._replicates = len(replicates)
         self._stepper = stepper
+        self._judge = judge
         self._minibatch_keys = seeding.replicate_keys(seed, Purpose.MINIBATCH, replicates)
         self._drift_keys = seeding.replicate_keys(seed, Purpose.LABEL_DRIFT, replicates)
         self._keys: Words
@@ -195,7 +203,7 @@ class LogisticOracle:
 
     def objective(self, p: Floats) -> Objective:
         """Return the expected objective with client weights ``p``."""
-        return self._problem.objective(p)
+        return replace(self._problem.objective(p), judge=self._judge)
 
     def enter(self, w: Floats) -> Floats:
         """Return ``w``: the oracle works in the coordinates of the problem."""

@@ -30,12 +30,12 @@ import numpy as np
 from fltheory import checks
 from fltheory.checks import Floats
 from fltheory.errors import InvalidParameter, NotApplicable
-from fltheory.logistic.model import LogisticLoss, in_blocks, one_hot, probabilities, scores
-from fltheory.logistic.oracle import LogisticOracle
+from fltheory.logistic.model import LogisticLoss, in_blocks, one_hot, probabilities, reference_measures, scores
+from fltheory.logistic.oracle import Judge, LogisticOracle
 from fltheory.logistic.samples import Samples
 from fltheory.logistic.solve import minimise
 from fltheory.logistic.steps import reference_steps
-from fltheory.problem import Constant, Measures, Origin, norm_sq
+from fltheory.problem import Constant, Measures, Origin
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -48,10 +48,13 @@ class LogisticObjective:
         The function.
     w_star
         Its minimiser, shape ``(dim,)``, with a gradient of norm at most 1e-12.
+    judge
+        Computes :meth:`measure`: array code, or the compiled loop of an oracle that has one.
     """
 
     loss: LogisticLoss
     w_star: Floats
+    judge: Judge = reference_measures
 
     @property
     def f_star(self) -> float:
@@ -75,7 +78,8 @@ class LogisticObjective:
         return in_blocks(self.loss.gradient, w, self._cost)
 
     def measure(self, w: Floats) -> Measures:
-        return Measures(norm_sq(w - self.w_star), self.gap(w), norm_sq(self.gradient(w)))
+        """Return squared distance, gap and squared gradient norm of models ``(..., dim)``."""
+        return self.judge(self.loss, self.w_star, w)
 
     @property
     def _cost(self) -> int:
@@ -227,13 +231,14 @@ class LogisticProblem:
 
     def reference_oracle(self, *, seed: int, replicates: range) -> LogisticOracle:
         """Return the plain NumPy oracle."""
-        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=reference_steps)
+        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=reference_steps, judge=reference_measures)
 
     def compiled_oracle(self, *, seed: int, replicates: range, rotation_equivariant: bool) -> LogisticOracle:
-        """Return the oracle with compiled local steps; coordinates are those of the problem in any case."""
+        """Return the oracle with compiled steps and measures; coordinates are those of the problem in any case."""
         from fltheory.logistic.kernel import compiled_steps
+        from fltheory.logistic.measures import compiled_measures
 
-        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=compiled_steps)
+        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=compiled_steps, judge=compiled_measures)
 
     def _targets(self, own: slice) -> Floats:
         """Return the law of the labels of a round."""

@@ -1,4 +1,4 @@
-"""The compiled local steps against the reference loop, on the same random numbers."""
+"""The compiled local steps and measures against their references in array code."""
 
 from typing import Any
 
@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fltheory.logistic.kernel import _exp, _run, compiled_steps
+from fltheory.logistic import model
+from fltheory.logistic.kernel import _run, compiled_steps, exp, exp_remainder
+from fltheory.logistic.measures import _measure, compiled_measures
 from fltheory.logistic.steps import reference_steps
 
 MODELS = [(2, True), (2, False), (3, False), (6, False)]
@@ -22,7 +24,7 @@ def spread(rng: np.random.Generator, replicates: int, clients: int, dim: int) ->
 @given(
     seed=st.integers(0, 10**6),
     model=st.sampled_from(MODELS),
-    width=st.integers(1, 7),
+    width=st.sampled_from([1, 2, 5, 16, 17]),
     batch_size=st.sampled_from([None, 1, 3, 4, 6]),
     pull=st.sampled_from(["none", "number", "diagonal", "dense"]),
     correction=st.booleans(),
@@ -132,10 +134,87 @@ def test_the_kernel_is_compiled_once_for_all_options(make_problem: Any, make_rou
     assert len(_run.signatures) == 1
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    classes_binary=st.sampled_from(MODELS),
+    width=st.sampled_from([1, 5, 16, 17]),
+    counts=st.sampled_from([(1,), (32,), (5, 1, 9), (40, 27)]),
+    scale=st.sampled_from([1e-12, 1e-9, 1e-4, 0.1, 1.0, 30.0, 1e3, 1e5]),
+    label_drift=st.sampled_from([0.0, 0.5]),
+)
+def test_compiled_measures_equal_the_reference(
+    make_problem: Any,
+    seed: int,
+    classes_binary: tuple[int, bool],
+    width: int,
+    counts: tuple[int, ...],
+    scale: float,
+    label_drift: float,
+) -> None:
+    classes, binary = classes_binary
+    problem = make_problem(
+        seed, counts=counts, num_classes=classes, binary=binary, num_features=width, label_drift=label_drift
+    )
+    objective = problem.objective()
+    w = objective.w_star + scale * np.random.default_rng(seed).standard_normal((2, 3, problem.dim))
+    computed = compiled_measures(objective.loss, objective.w_star, w)
+    expected = model.reference_measures(objective.loss, objective.w_star, w)
+    np.testing.assert_allclose(computed.distance_sq, expected.distance_sq, rtol=1e-12)
+    np.testing.assert_allclose(computed.gap, expected.gap, rtol=1e-9)
+    # The compiled code leaves out the gradient at the minimiser, of norm at most 1e-12.
+    norm, expected_norm = np.sqrt(computed.gradient_norm_sq), np.sqrt(expected.gradient_norm_sq)
+    np.testing.assert_allclose(norm, expected_norm, rtol=1e-9, atol=2e-12)
+
+
+@pytest.mark.parametrize(("classes", "binary"), MODELS)
+def test_compiled_measures_are_accurate_next_to_the_minimiser(make_problem: Any, classes: int, binary: bool) -> None:
+    """To first order the gradient is the Hessian times the move, and the gap half the inner product of the two."""
+    problem = make_problem(3, num_classes=classes, binary=binary, counts=(20, 30))
+    objective = problem.objective()
+    w = objective.w_star + 1e-9 * np.random.default_rng(0).standard_normal((4, problem.dim))
+    move = w - objective.w_star
+    gradient = move @ objective.loss.hessian(objective.w_star)
+    computed = compiled_measures(objective.loss, objective.w_star, w)
+    np.testing.assert_allclose(computed.gradient_norm_sq, (gradient**2).sum(axis=1), rtol=1e-7)
+    np.testing.assert_allclose(computed.gap, 0.5 * (gradient * move).sum(axis=1), rtol=1e-7)
+    assert all(value == 0.0 for value in compiled_measures(objective.loss, objective.w_star, objective.w_star))
+
+
+def test_a_model_is_measured_the_same_in_any_company(make_problem: Any) -> None:
+    objective = make_problem(1, counts=(40, 27)).objective()
+    w = np.random.default_rng(0).standard_normal((2, 5, len(objective.w_star)))
+    together = compiled_measures(objective.loss, objective.w_star, w)
+    for r, t in np.ndindex(2, 5):
+        alone = compiled_measures(objective.loss, objective.w_star, w[r, t])
+        assert all(a == b[r, t] for a, b in zip(alone, together, strict=True))
+    turned = np.asfortranarray(w)
+    turned.setflags(write=False)
+    for a, b in zip(compiled_measures(objective.loss, objective.w_star, turned), together, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert len(_measure.signatures) == 1
+
+
+def test_each_oracle_measures_in_its_own_way(make_problem: Any) -> None:
+    problem = make_problem(0)
+    reference = problem.reference_oracle(seed=0, replicates=range(1))
+    compiled = problem.compiled_oracle(seed=0, replicates=range(1), rotation_equivariant=False)
+    assert reference.objective(problem.weights).judge is model.reference_measures
+    assert compiled.objective(problem.weights).judge is compiled_measures
+    assert problem.objective().judge is model.reference_measures
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 0.3, 1.0, 30.0, 500.0])
+def test_remainder_of_the_exponential(scale: float) -> None:
+    x = scale * np.linspace(-1.0, 1.0, 2001)
+    computed = np.array([exp_remainder(value) for value in x])
+    np.testing.assert_allclose(computed, model._exp_remainder(x), rtol=2e-13)
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 30.0, 700.0])
 def test_polynomial_exponential(scale: float) -> None:
     x = -scale * np.linspace(0.0, 1.0, 2001)
-    computed = np.array([_exp(value) for value in x])
+    computed = np.array([exp(value) for value in x])
     np.testing.assert_allclose(computed, np.exp(x), rtol=1e-15 * max(1.0, scale / 100))
 
 
