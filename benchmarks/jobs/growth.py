@@ -44,7 +44,7 @@ class Growth:
     memory: tuple[float | None, ...]
 
 
-# The exact engine probes the noise of every client on every client, once per distinct round, hence 2 in N.
+# Clients are exchangeable here; if they are not, probing the noise of every client on every client is quadratic in N.
 ENGINES = (
     Growth(
         engine="every step",
@@ -55,14 +55,14 @@ ENGINES = (
     Growth(
         engine="default",
         base={"dim": 1024, "num_clients": 8, "local_steps": 16, "rounds": 16, "replicates": 64},
-        time=(1, 2, 0, 1, 1, None),
-        memory=(1, 2, 0, 0, 1, None),
+        time=(1, 1, 0, 1, 1, None),
+        memory=(1, 1, 0, 0, 1, None),
     ),
     Growth(
         engine="exact",
         base={"dim": 256, "num_clients": 8, "local_steps": 16, "rounds": 64, "replicates": 1},
-        time=(1, 2, 0, 1, None, None),
-        memory=(1, 2, 0, 1, None, None),
+        time=(1, 1, 0, 1, None, None),
+        memory=(1, 1, 0, 1, None, None),
     ),
     Growth(
         engine="reference",

@@ -29,10 +29,13 @@ from fltheory.recording import Record, Recorder, has_personal_models
 from fltheory.seeding import Purpose
 
 BLOCK = 512
-"""Replicates that are drawn together; rounds are cheap here, so blocks are large."""
+"""Most replicates that are drawn together; rounds are cheap here, so blocks are large."""
+
+BLOCK_ENTRIES = 2**14
+"""Numbers that the models of a block may have: larger arrays come fresh from the operating system every time."""
 
 
-_WORTH_LOADING = 2**22
+_WORTH_LOADING = 2**20
 """Normals above which loading the compiled generator takes less time than drawing with NumPy."""
 
 

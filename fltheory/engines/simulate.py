@@ -95,7 +95,7 @@ def simulate(
         run = _every_step(experiment, engine, seed, record)
     else:
         run = _collapsed(experiment, plan, seed, record)
-    size = _block_size(experiment) if every_step else collapsed.BLOCK
+    size = _block_size(experiment, every_step=plan is None)
     curves = _in_blocks(run, replicates, 1 if engine == "reference" else threads, size)
     return Trajectories(
         algorithm=experiment.algorithm.title,
@@ -121,10 +121,14 @@ def _in_blocks(run: Callable[[range], dict[str, Floats]], replicates: int, threa
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _block_size(experiment: Experiment) -> int:
+def _block_size(experiment: Experiment, *, every_step: bool) -> int:
     """Return the replicates of a block, a power of two that depends on the problem only."""
-    fits = max(1, BLOCK_ENTRIES // (experiment.problem.num_clients * experiment.problem.dim))
-    return int(min(BLOCK, 2 ** (fits.bit_length() - 1)))
+    problem = experiment.problem
+    if every_step:
+        most, fits = BLOCK, BLOCK_ENTRIES // (problem.num_clients * problem.dim)
+    else:
+        most, fits = collapsed.BLOCK, collapsed.BLOCK_ENTRIES // problem.dim
+    return int(min(most, 2 ** (max(fits, 1).bit_length() - 1)))
 
 
 def _every_step(experiment: Experiment, engine: str, seed: int, record: Record) -> Callable[[range], dict[str, Floats]]:
