@@ -120,6 +120,29 @@ def test_compiled_engine_equals_the_reference_on_logistic_regression(name):
     assert_same_curves(*both(experiment, replicates=2, record=EVERYTHING))
 
 
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_compiled_engine_equals_the_reference_on_softmax_regression(name):
+    from fltheory.logistic.synthetic import synthetic
+
+    clients = 1 if name == "continual" else 3
+    problem = synthetic(
+        alpha=1.0,
+        beta=1.0,
+        num_clients=clients,
+        num_features=3,
+        num_classes=3,
+        sizes="equal",
+        min_size=9,
+        l2=0.1,
+        batch_size=5,
+        seed=1,
+    )
+    experiment = Experiment(
+        problem=problem, algorithm=ALGORITHMS[name], participation=partial(clients), rounds=2, rate=0.1
+    )
+    assert_same_curves(*both(experiment, replicates=2, record=EVERYTHING))
+
+
 def experiment_of(algorithm, **changes):
     parts = {
         "problem": shared(4),
