@@ -35,15 +35,18 @@ class Record:
         Entropy of what is sent to the server, with this bin size; ``None`` for none.
     models
         The models themselves (memory grows with the number of rounds).
+    moments
+        Mean and covariance of the model; the exact engine only.
     """
 
     consensus: bool | None = None
     nonzeros: bool = False
     entropy_bin: float | None = None
     models: bool = False
+    moments: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("nonzeros", "models"):
+        for name in ("nonzeros", "models", "moments"):
             checks.boolean("Record", name, getattr(self, name))
         if self.consensus is not None:
             checks.boolean("Record", "consensus", self.consensus)

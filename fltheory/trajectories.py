@@ -57,6 +57,8 @@ class Trajectories:
         Entropy of the entries sent to the server in each round, in bits per entry.
     models
         The models themselves, shape ``(replicates, rounds + 1, dim)``.
+    model_mean, model_covariance
+        Moments of the model, shapes ``(1, rounds + 1, dim)`` and ``(1, rounds + 1, dim, dim)``; exact engine only.
     exact
         Whether the curves are expectations without sampling error.
     half_width
@@ -78,6 +80,8 @@ class Trajectories:
     nonzeros: Floats | None = None
     entropy: Floats | None = None
     models: Floats | None = None
+    model_mean: Floats | None = None
+    model_covariance: Floats | None = None
     exact: bool = False
     half_width: Mapping[str, Floats] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)

@@ -183,7 +183,7 @@ def _final(trajectories: Trajectories) -> dict[str, dict[str, float | None]]:
     """Return the last value of every curve, with the half-width of its band; one replicate has no band."""
     final: dict[str, dict[str, float | None]] = {}
     for name in trajectories.curves():
-        if name == "models":
+        if name.startswith("model"):
             continue
         half: float | None = None
         if trajectories.exact or trajectories.replicates > 1:

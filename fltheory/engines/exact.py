@@ -20,7 +20,7 @@ import numpy as np
 from fltheory.checks import Floats
 from fltheory.engines.affine import Prober, RoundMap
 from fltheory.engines.exchangeable import Asymmetric, SymmetricProber, is_exchangeable
-from fltheory.engines.expected import judge, shares_of
+from fltheory.engines.expected import in_problem, judge, shares_of
 from fltheory.engines.symmetric import symmetric_curves
 from fltheory.engines.terms import Terms
 from fltheory.errors import Diverged, NotAffine, NotApplicable
@@ -53,11 +53,20 @@ def exact_trajectories(experiment: Experiment, *, seed: int, replicates: int, re
         raise NotAffine(f"{experiment.algorithm.title} has no exact moments: {reason}; use the monte_carlo engine")
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            paths, enumerated = _paths(experiment, problem, seed, replicates, record)
+            oracle = ClosedFormOracle(problem, inside=experiment.algorithm.rotation_equivariant)
+            paths, enumerated = _paths(experiment, oracle, seed, replicates, record)
     except NotAffine as error:
         raise NotAffine(_named(experiment, error)) from None
     stacked = {name: np.stack([path[name] for path in paths]) for name in paths[0]}
     _require_finite(experiment, stacked["distance_sq"], seed)
+    mean, spread = stacked.pop("model_mean"), stacked.pop("model_covariance")
+    if record.moments:
+        if not enumerated:
+            raise NotApplicable(
+                "moments of the model are recorded only where participation can be enumerated; "
+                "use fewer clients or steps, or drop moments from the record"
+            )
+        stacked["model_mean"], stacked["model_covariance"] = in_problem(oracle, mean, spread)
     half = {}
     if not enumerated:
         half = {name: simultaneous_half_width(values, LEVEL) for name, values in stacked.items()}
@@ -80,10 +89,9 @@ def exact_trajectories(experiment: Experiment, *, seed: int, replicates: int, re
 
 
 def _paths(
-    experiment: Experiment, problem: Quadratic, seed: int, replicates: int, record: Record
+    experiment: Experiment, oracle: ClosedFormOracle, seed: int, replicates: int, record: Record
 ) -> tuple[list[dict[str, Floats]], bool]:
     """Return curves, and whether participation was enumerated (one path) or sampled (one per replicate)."""
-    oracle = ClosedFormOracle(problem, inside=experiment.algorithm.rotation_equivariant)
     propagation = Propagation(experiment, Prober(experiment.algorithm, oracle, spread=record.consensus is not False))
     try:
         laws = propagation.enumerated()

@@ -12,7 +12,10 @@ from fltheory.quadratic.closed_form import ClosedFormOracle
 def judge(
     experiment: Experiment, oracle: ClosedFormOracle, means: Floats, spreads: Floats, weights: list[Floats]
 ) -> dict[str, Floats]:
-    """Return the expected distance, gap and squared gradient norm from means and (co)variances."""
+    """Return the expected distance, gap and squared gradient norm from means and (co)variances.
+
+    Mean and (co)variance of the model itself are passed on, in the coordinates of the oracle.
+    """
     names = [("distance_sq", "gap", "gradient_norm_sq")]
     if experiment.averaging is not None:
         names.append(("average_distance_sq", "average_gap", ""))
@@ -33,7 +36,13 @@ def judge(
                 else:
                     values = np.einsum("ti,ij,tj->t", away, form, away) + np.einsum("ij,tij->t", form, spread)
                 curves[name][columns] = factor * values
-    return curves
+    return curves | {"model_mean": means[0], "model_covariance": spreads[0]}
+
+
+def in_problem(oracle: ClosedFormOracle, mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    """Return mean ``(..., dim)`` and covariance ``(..., dim, dim)`` of the model in the coordinates of the problem."""
+    covariance = spread[..., None] * np.eye(oracle.dim) if spread.ndim == mean.ndim else spread
+    return oracle.leave(mean), oracle.leave(oracle.leave(covariance).swapaxes(-1, -2))
 
 
 def shares_of(experiment: Experiment) -> list[float]:

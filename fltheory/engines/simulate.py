@@ -85,6 +85,8 @@ def simulate(
         from fltheory.engines.exact import exact_trajectories
 
         return exact_trajectories(experiment, seed=seed, replicates=replicates, record=record)
+    if record.moments:
+        raise NotApplicable("moments of the model are recorded by the exact engine only; keep models, or use exact")
     if engine == "reference":
         every_step = "the reference engine always does"
     else:

@@ -1,0 +1,314 @@
+"""What a claim is: a published statement, its repaired and sharp forms, its assumptions, and how instances are made.
+
+One file per statement under ``bounds/<paper>/`` ends in ``claim = Claim(id=..., kind=..., title=..., source=..., ...)``, with
+these four first and literal, so that claims can be listed without loading them. The docstring of the file is the page
+of the claim. Nothing here decides anything: :mod:`fltheory.validation` does, and verdicts come only out of running it.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy as sp
+from sympy.core.relational import Relational
+
+from fltheory import checks
+from fltheory.bounds._algebra import Env, latex
+from fltheory.bounds._space import Params, Space
+from fltheory.errors import FltheoryError, InvalidParameter
+from fltheory.experiment import Experiment
+from fltheory.problem import Origin
+from fltheory.trajectories import Trajectories
+
+PAPERS: Mapping[str, str] = {
+    "ruan": "Ruan, Zhang, Liang, Joe-Wong, Towards flexible device participation in federated learning (AISTATS 2021)",
+    "efl": "Ma et al., EFL: elastic federated learning on non-IID data (000, long) and Towards heterogeneous clients with "
+    "elastic federated learning (003, short)",
+    "cfl": "Guo, Lin, Tang, A new analysis framework for federated learning on time-evolving heterogeneous data (2021)",
+    "fen": "Communication-efficient and drift-robust federated learning via elastic net (anonymous submission)",
+}
+
+Range = tuple[sp.Symbol, Any, Any]
+"""An index with its first and last value; the values may be expressions."""
+
+_ID = re.compile(r"[a-z][a-z0-9-]*\.[a-zA-Z0-9.-]+")
+_VARIANT = re.compile(r"published(@[a-z0-9.-]+)?|corrected(@[a-z0-9.-]+)?|sharp(@[a-z0-9.-]+)?")
+
+
+class Rejected(FltheoryError):
+    """An instance that cannot be made from these parameters; the search goes on with others."""
+
+
+class Kind(enum.Enum):
+    """What sort of statement a claim is, which decides how it is checked."""
+
+    IDENTITY = "identity"
+    """Two expressions agree, or one condition implies another."""
+    LEMMA = "lemma"
+    """An inequality or equality over vectors, functions, random variables."""
+    BOUND = "bound"
+    """A trajectory stays under a curve."""
+    RATE = "rate"
+    """A law up to constants."""
+    RULE = "rule"
+    """A decision rule: predicted against simulated outcome."""
+
+
+class Method(enum.Enum):
+    """How the numbers behind a verdict were obtained."""
+
+    EXACT = "exact"
+    SYMBOLIC = "symbolic"
+    ENUMERATION = "enumeration"
+    MONTE_CARLO = "monte-carlo"
+    SDP = "sdp"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a statement is printed: tag of the paper, number in it."""
+
+    paper: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A condition of a statement, as a relation that is evaluated on every instance.
+
+    Parameters
+    ----------
+    name
+        A few words.
+    relation
+        A SymPy relation; anything else (a relation that SymPy has already decided) is refused.
+    origin
+        Whether the constants in it are computed, declared, or measured on the trajectory.
+    over
+        Indices for all of whose values it has to hold.
+    """
+
+    name: str
+    relation: Any
+    origin: Origin = Origin.COMPUTED
+    over: tuple[Range, ...] = ()
+
+    def __post_init__(self) -> None:
+        _require_relation("Assumption", self.name, self.relation)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Instances:
+    """Instances made of parameters alone: ``realise`` turns a point of the space into quantities.
+
+    ``realise`` is called with floats and with SymPy rationals; it must use neither ``math`` nor float-only NumPy
+    functions if ``rational`` is set, so that a violation can be confirmed without rounding. It raises
+    :class:`Rejected` where the parameters make no instance.
+    """
+
+    space: Space
+    realise: Callable[[Params], Env]
+    method: Method = Method.ENUMERATION
+    rational: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiments:
+    """Instances that have to be run: parameters give experiments, their trajectories give quantities.
+
+    Parameters
+    ----------
+    space
+        Parameters of an experiment.
+    experiment
+        The experiment at a point of the space.
+    quantities
+        Quantities from the parameters, the experiment and its trajectories. A :class:`~fltheory.trajectories.Band`
+        may stand for a curve that was sampled.
+    engine
+        ``exact`` or ``monte_carlo``.
+    replicates
+        Of the Monte Carlo engine, and of sampled participation.
+    moments
+        Ask the exact engine for mean and covariance of the model.
+    """
+
+    space: Space
+    experiment: Callable[[Params], Experiment]
+    quantities: Callable[[Params, Experiment, Trajectories], Env]
+    engine: str = "exact"
+    replicates: int = 200
+    moments: bool = False
+
+    @property
+    def method(self) -> Method:
+        """How the numbers are obtained."""
+        return Method.EXACT if self.engine == "exact" else Method.MONTE_CARLO
+
+    @property
+    def rational(self) -> bool:
+        """Trajectories are float64."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One parameter varied, all others fixed.
+
+    Parameters
+    ----------
+    name
+        The parameter.
+    values
+        Its values, increasing, at least four; evenly spaced in the logarithm is best.
+    base
+        All other parameters.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    base: Params
+
+    def __post_init__(self) -> None:
+        if len(self.values) < 4 or any(b <= a for a, b in zip(self.values, self.values[1:], strict=False)):
+            raise checks.fail("Sweep", "values", "at least four increasing numbers", self.values)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sweeps:
+    """How a rate is checked: what is measured over what is claimed must not grow along any sweep."""
+
+    source: Instances | Experiments
+    sweeps: tuple[Sweep, ...]
+
+    @property
+    def method(self) -> Method:
+        """How the numbers are obtained."""
+        return self.source.method
+
+
+Check = Instances | Experiments | Sweeps
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Form:
+    """One form of a statement.
+
+    Parameters
+    ----------
+    variant
+        ``published``, ``corrected`` or ``sharp``; ``published@003`` and the like where readings differ.
+    statement
+        One relation, or several that are claimed together.
+    where
+        Definitions, in order: a declared letter and the expression that it stands for.
+    over
+        Indices for all of whose values it is claimed.
+    premises
+        Relations that a rule or implication starts from; instances that do not fulfil them do not count.
+    assumptions, check
+        Instead of those of the claim.
+    note
+        One sentence for tables: what differs from what is printed, or which reading was taken.
+    """
+
+    variant: str = "published"
+    statement: Any
+    where: tuple[tuple[sp.Symbol, Any], ...] = ()
+    over: tuple[Range, ...] = ()
+    premises: tuple[Any, ...] = ()
+    assumptions: tuple[Assumption, ...] | None = None
+    check: Check | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not _VARIANT.fullmatch(self.variant):
+            raise checks.fail("Form", "variant", "published, corrected or sharp, perhaps with @reading", self.variant)
+        relations = self.statement if isinstance(self.statement, tuple) else (self.statement,)
+        for relation in (*relations, *self.premises):
+            _require_relation("Form", self.variant, relation)
+        object.__setattr__(self, "statement", relations)
+
+    @property
+    def must_hold(self) -> bool:
+        """Whether the form is ours, so that a violation is a fault of this package."""
+        return not self.variant.startswith("published")
+
+    @property
+    def sources(self) -> tuple[Relational, ...]:
+        """The relations claimed."""
+        relations: tuple[Relational, ...] = self.statement
+        return relations
+
+    def latex(self) -> str:
+        """Return the statement with its premises, ranges and definitions."""
+        text = r",\quad ".join(latex(relation) for relation in self.sources)
+        if self.premises:
+            text = r"\ \wedge\ ".join(latex(relation) for relation in self.premises) + r"\ \Rightarrow\ " + text
+        for i, low, high in self.over:
+            text += rf",\quad {latex(i)} = {latex(sp.sympify(low))}, \dots, {latex(sp.sympify(high))}"
+        for letter, value in self.where:
+            text += rf",\quad {latex(letter)} = {latex(value)}"
+        return text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """One statement of a paper.
+
+    Parameters
+    ----------
+    id
+        ``paper.name``, as in the list of statements.
+    kind, title, source
+        What it is, in a few words, and where it is printed.
+    forms
+        The published form, or one per reading; then corrected and sharp ones.
+    assumptions
+        Conditions of all forms that do not bring their own.
+    uses
+        Ids of the statements that the published proof uses.
+    check
+        How instances are made, for all forms that do not bring their own.
+    """
+
+    id: str
+    kind: Kind
+    title: str
+    source: Source
+    forms: tuple[Form, ...]
+    assumptions: tuple[Assumption, ...] = ()
+    uses: tuple[str, ...] = ()
+    check: Check = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not _ID.fullmatch(self.id) or not self.id.startswith(f"{self.source.paper}."):
+            raise checks.fail("Claim", "id", "the tag of its paper, a dot and a name", self.id)
+        variants = [form.variant for form in self.forms]
+        if not variants or not variants[0].startswith("published") or len(set(variants)) != len(variants):
+            raise checks.fail("Claim", "forms", "distinct variants with a published one first", variants)
+
+    def form(self, variant: str) -> Form:
+        """Return one form, or raise with the variants there are."""
+        found = {form.variant: form for form in self.forms}
+        return found[checks.choice(self.id, "variant", variant, found)]
+
+    def check_of(self, form: Form) -> Check:
+        """Return how a form is checked."""
+        return self.check if form.check is None else form.check
+
+    def assumptions_of(self, form: Form) -> tuple[Assumption, ...]:
+        """Return the conditions of a form."""
+        return self.assumptions if form.assumptions is None else form.assumptions
+
+
+def _require_relation(owner: str, name: str, value: Any) -> None:
+    if not isinstance(value, Relational):
+        raise InvalidParameter(
+            f"{owner} {name!r} must be a SymPy relation, got {value!r}; a relation that SymPy decides at once, such as one "
+            "between positive symbols, has vanished: declare letters without assumptions, use evaluate=False"
+        )

@@ -1,0 +1,1 @@
+"""Deciding claims: evaluate, search, shrink, confirm, and keep the ledger."""

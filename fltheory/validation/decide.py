@@ -1,0 +1,177 @@
+"""From a claim to verdicts: prove, else search; shrink and confirm what fails; say how hard was looked."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from fltheory import checks
+from fltheory.bounds._algebra import EE
+from fltheory.bounds._claim import Claim, Form, Instances, Kind, Method, Sweeps
+from fltheory.bounds._space import Params, exact, plain
+from fltheory.validation.evaluate import Reading
+from fltheory.validation.rates import check_rate
+from fltheory.validation.search import search
+from fltheory.validation.shrink import as_floats, shrink
+from fltheory.validation.trials import Trials
+from fltheory.validation.verdict import Counterexample, Outcome, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How hard to look: evaluations per form, for instances that cost microseconds and for those that are run."""
+
+    instances: int
+    experiments: int
+
+    def __post_init__(self) -> None:
+        checks.integer("Effort", "instances", self.instances, low=1)
+        checks.integer("Effort", "experiments", self.experiments, low=1)
+
+    def of(self, form_check: Any) -> int:
+        """Return the evaluations allowed for a kind of check."""
+        return self.instances if isinstance(form_check, Instances) else self.experiments
+
+
+QUICK = Effort(120, 12)
+FULL = Effort(600, 60)
+
+
+def check(claim: Claim, *, variant: str | None = None, effort: Effort = FULL, seed: int = 0) -> list[Verdict]:
+    """Return a verdict for every form of a claim, or for one of them.
+
+    Parameters
+    ----------
+    claim
+        What to check.
+    variant
+        One form only.
+    effort
+        How hard to look.
+    seed
+        Of the search and of the engines.
+    """
+    forms = claim.forms if variant is None else (claim.form(variant),)
+    return [_check_form(claim, form, effort, seed) for form in forms]
+
+
+def _check_form(claim: Claim, form: Form, effort: Effort, seed: int) -> Verdict:
+    begin = time.perf_counter()
+    source = claim.check_of(form)
+    if isinstance(source, Sweeps):
+        return check_rate(claim, form, source, seed=seed)
+    if claim.kind is Kind.IDENTITY and _proved(claim, form):
+        return Verdict(
+            id=claim.id,
+            variant=form.variant,
+            outcome=Outcome.HOLDS,
+            margin=1.0,
+            method=Method.SYMBOLIC.value,
+            instances=0,
+            budget=0,
+            seconds=time.perf_counter() - begin,
+            reason="both sides are the same rational function",
+            seed=seed,
+        )
+    budget = effort.of(source)
+    trials = Trials(claim, form, source, seed)
+    search(trials, budget=budget, seed=seed)
+    outcome, counterexample, reason = judge(trials)
+    return Verdict(
+        id=claim.id,
+        variant=form.variant,
+        outcome=outcome,
+        margin=trials.margin,
+        method=source.method.value,
+        instances=trials.instances,
+        budget=budget,
+        seconds=time.perf_counter() - begin,
+        assumptions=trials.conditions(),
+        counterexample=counterexample,
+        worst={} if trials.best is None else {"parameters": plain(trials.best[1]), "where": trials.best[0].where},
+        evidence=trials.as_evidence(),
+        reason=reason,
+        seed=seed,
+    )
+
+
+def judge(trials: Trials) -> tuple[Outcome, Counterexample | None, str]:
+    """Return the outcome of a finished search, with the smallest counterexample if there is one."""
+    if trials.best is None:
+        return Outcome.NOT_APPLICABLE, None, trials.obstacle()
+    if trials.violated:
+        counterexample = confirm(trials, trials.best[1])
+        if counterexample is not None:
+            return Outcome.VIOLATED, counterexample, f"fails at {counterexample.in_one_line()}"
+        return (
+            Outcome.INCONCLUSIVE,
+            None,
+            "fails in floating point, by too little to be confirmed without rounding",
+        )
+    if trials.uncertain:
+        return Outcome.INCONCLUSIVE, None, "a sampled curve may lie on either side; raise the number of replicates"
+    found = "no counterexample" if trials.margin is None else f"smallest rhs/lhs {trials.margin:.4g}"
+    return Outcome.HOLDS, None, f"{found} on {trials.instances} instances of {trials.calls} points tried"
+
+
+def outcome_at(claim: Claim, form: Form, point: Params, *, seed: int) -> Reading | None:
+    """Return the reading of a form at one point, without rounding where the instance allows it.
+
+    ``None`` if an assumption fails there.
+    """
+    source = claim.check_of(form)
+    assert not isinstance(source, Sweeps)
+    trials = Trials(claim, form, source, seed)
+    return trials.exactly(point) if source.rational else trials.attempt(as_floats(point))
+
+
+def confirm(trials: Trials, point: Params) -> Counterexample | None:
+    """Shrink a violation and confirm it, without rounding where the instance allows it."""
+
+    def failing_at(candidate: Params) -> Reading | None:
+        reading = outcome_at(trials.claim, trials.form, candidate, seed=trials.seed)
+        return reading if reading is not None and reading.violated else None
+
+    if failing_at(point) is None:
+        return None
+    smallest = shrink(trials, point, lambda candidate: failing_at(candidate) is not None)
+    reading = failing_at(smallest)
+    assert reading is not None  # shrinking only takes steps that keep it
+    rational = trials.source.rational
+    return _counterexample(trials, exact(smallest) if rational else smallest, reading, "rational" if rational else "float64")
+
+
+def _counterexample(trials: Trials, point: Params, reading: Reading, arithmetic: str) -> Counterexample:
+    lhs, rhs = reading.lhs, reading.rhs
+    ratio = float(lhs) / float(rhs) if float(rhs) != 0 else None
+    return Counterexample(
+        id=trials.claim.id,
+        variant=trials.form.variant,
+        parameters=plain(point),
+        lhs=str(lhs),
+        rhs=str(rhs),
+        ratio=ratio,
+        relation=reading.relation,
+        where=dict(reading.where),
+        arithmetic=arithmetic,
+        seed=trials.seed,
+    )
+
+
+def _proved(claim: Claim, form: Form) -> bool:
+    """Return whether SymPy proves all equalities of a form: as rational functions of its letters, without premises."""
+    if form.premises or claim.assumptions_of(form):
+        return False
+    replaced = {letter: value for letter, value in form.where}
+    for relation in form.sources:
+        if not isinstance(relation, sp.Eq) or relation.atoms(sp.IndexedBase, sp.Sum, EE, sp.Function):
+            return False
+        difference = relation.lhs - relation.rhs
+        for _ in form.where:
+            difference = difference.xreplace(replaced)
+        if not difference.is_rational_function() or sp.cancel(sp.together(difference)) != 0:
+            return False
+    return True

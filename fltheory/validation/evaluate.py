@@ -1,0 +1,205 @@
+"""One form of a claim on one instance: both sides, by how much it holds, and where it is closest to failing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.core.relational import Equality, GreaterThan, Relational, StrictGreaterThan, StrictLessThan
+
+from fltheory.bounds._algebra import Compiled, Env, compiled, names_in
+from fltheory.bounds._claim import Assumption, Form, Range, Rejected
+from fltheory.trajectories import Band
+
+ROUNDING = 1e-9
+"""Relative difference below which two float64 sides count as equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One relation at its worst place.
+
+    Parameters
+    ----------
+    lhs, rhs
+        The sides of ``lhs <= rhs`` (a ``>=`` is turned around) or ``lhs = rhs``; exact numbers in exact mode.
+    score
+        Larger is closer to failing: the logarithm of ``lhs / rhs`` where both are positive.
+    violated
+        Whether the relation fails by more than rounding (in exact mode: fails).
+    relation
+        Which of the relations of the form.
+    where
+        Values of the indices, entry of a curve, and outcome.
+    """
+
+    lhs: Any
+    rhs: Any
+    score: float
+    violated: bool
+    relation: int
+    where: Mapping[str, int]
+
+    @property
+    def margin(self) -> float | None:
+        """Smallest ``rhs / lhs``; below 1 where the relation fails, ``None`` where there is nothing to compare."""
+        lhs, rhs = float(self.lhs), float(self.rhs)
+        if lhs > 0 and math.isfinite(rhs / lhs):
+            return rhs / lhs
+        return None
+
+
+def read(form: Form, env: Env, *, exact: bool = False, side: str = "") -> Reading:
+    """Return the reading of a form that is closest to failing.
+
+    ``side`` says which limit of a :class:`~fltheory.trajectories.Band` stands for a sampled curve: ``low`` or ``high``.
+    """
+    values = {name: _limit(value, side) for name, value in env.items()}
+    values = _defined(form, values, exact=exact)
+    readings = [
+        reading
+        for number, relation in enumerate(form.sources)
+        for reading in _readings(relation, values, form.over, number, exact=exact)
+    ]
+    if not readings:
+        raise Rejected("no index is in range")
+    return max(readings, key=lambda reading: (reading.violated, reading.score))
+
+
+def failing(relation: Relational, over: tuple[Range, ...], form: Form, env: Env, *, exact: bool = False) -> str:
+    """Return why an assumption or premise does not hold on an instance: its sides; empty if it holds."""
+    values = _defined(form, dict(env), exact=exact)
+    for reading in _readings(relation, values, over, 0, exact=exact):
+        if reading.violated:
+            place = ", ".join(f"{name}={value}" for name, value in reading.where.items())
+            return f"{_shown(reading.lhs)} against {_shown(reading.rhs)}" + (f" at {place}" if place else "")
+    return ""
+
+
+def holds(assumption: Assumption, form: Form, env: Env, *, exact: bool = False) -> bool:
+    """Return whether an assumption holds on an instance."""
+    return not failing(assumption.relation, assumption.over, form, env, exact=exact)
+
+
+def _defined(form: Form, env: dict[str, Any], *, exact: bool) -> dict[str, Any]:
+    """Return the quantities with the definitions of a form carried out, except those that depend on an index."""
+    indices = {str(i) for i, _, _ in form.over}
+    for letter, value in form.where:
+        call = compiled(sp.sympify(value))
+        if not (call.names & indices) and call.names <= env.keys():
+            env[letter.name] = _valued(call, env, exact=exact)
+    return env
+
+
+def _valued(call: Compiled, env: Env, *, exact: bool) -> Any:
+    if not call.random:
+        return call(env, exact=exact)
+    return [call(env, exact=exact, outcome=o) for o in range(len(env["chance"]))]
+
+
+def _readings(
+    relation: Relational, env: dict[str, Any], over: tuple[Range, ...], number: int, *, exact: bool
+) -> Iterator[Reading]:
+    backward = isinstance(relation, GreaterThan | StrictGreaterThan)
+    left, right = (relation.rhs, relation.lhs) if backward else (relation.lhs, relation.rhs)
+    lhs_code, rhs_code = compiled(left), compiled(right)
+    used = names_in(relation)
+    for indices in _index_values(over, env, exact=exact):
+        values = {**env, **indices}
+        outcomes = range(len(env["chance"])) if lhs_code.random or rhs_code.random else (0,)
+        for outcome in outcomes:
+            lhs = lhs_code(values, exact=exact, outcome=outcome)
+            rhs = rhs_code(values, exact=exact, outcome=outcome)
+            where = {name: value for name, value in indices.items() if name in used}
+            if lhs_code.random or rhs_code.random:
+                where["outcome"] = outcome
+            yield from _compared(relation, lhs, rhs, number, where, exact=exact)
+
+
+def _index_values(over: tuple[Range, ...], env: Env, *, exact: bool) -> Iterator[dict[str, int]]:
+    ranges = []
+    for _, low, high in over:
+        first, last = (int(compiled(sp.sympify(end))(env, exact=exact)) for end in (low, high))
+        ranges.append(range(first, last + 1))
+    names = [str(i) for i, _, _ in over]
+    for values in itertools.product(*ranges):
+        yield dict(zip(names, values, strict=True))
+
+
+def _compared(
+    relation: Relational, lhs: Any, rhs: Any, number: int, where: dict[str, int], *, exact: bool
+) -> Iterator[Reading]:
+    equality = isinstance(relation, Equality)
+    strict = isinstance(relation, StrictLessThan | StrictGreaterThan)
+    left, right = np.broadcast_arrays(np.asarray(lhs, dtype=object), np.asarray(rhs, dtype=object))
+    if left.ndim and not exact:
+        # One vectorised pass picks the worst entry of a curve; only that one is read.
+        a, b = left.astype(float), right.astype(float)
+        if not (np.all(np.isfinite(a)) and not np.any(np.isnan(b))):
+            raise Rejected("a side is not finite")
+        scores = _scores(a, b, equality=equality)
+        entries = [np.unravel_index(int(np.argmax(scores)), scores.shape)]
+    else:
+        entries = list(np.ndindex(left.shape))
+    for entry in entries:
+        place = dict(where)
+        if entry:
+            place["entry"] = int(np.ravel_multi_index(entry, left.shape))
+        judge = _judge_exact if exact else _judge_float
+        score, violated = judge(left[entry], right[entry], equality=equality, strict=strict)
+        yield Reading(left[entry], right[entry], score, violated, number, place)
+
+
+def _scores(lhs: Any, rhs: Any, *, equality: bool) -> Any:
+    scale = np.maximum(np.abs(lhs), np.abs(rhs))
+    gap = (lhs - rhs) / np.where(scale > 0, scale, 1.0)
+    if equality:
+        return np.log(np.maximum(np.abs(gap), 1e-30))
+    both = (lhs > 0) & (rhs > 0)
+    ratio = np.log(np.where(both, lhs, 1.0)) - np.log(np.where(both & np.isfinite(rhs), rhs, 1.0))
+    # Where a logarithm makes no sense: far below (satisfied) or far above (failed) what ratios reach.
+    return np.where(both, np.where(np.isfinite(rhs), ratio, -1e3), np.where(gap > 0, 1e3 + gap, -1e3 + gap))
+
+
+def _judge_float(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
+    a, b = float(lhs), float(rhs)
+    if math.isnan(a) or math.isnan(b) or math.isinf(a):
+        raise Rejected("a side is not finite")
+    score = float(_scores(np.float64(a), np.float64(b), equality=equality))
+    scale = max(abs(a), abs(b)) if math.isfinite(b) else abs(a)
+    off = abs(a - b) if equality else a - b
+    beyond = off > -ROUNDING * scale if strict and not equality else off > ROUNDING * scale
+    return score, beyond and (scale > 0 or strict)
+
+
+def _judge_exact(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
+    a, b = sp.sympify(lhs), sp.sympify(rhs)
+    score = float(_scores(np.float64(a), np.float64(b), equality=equality))
+    difference = a - b
+    if equality:
+        return score, not _is_zero(difference)
+    sign = 0 if _is_zero(difference) else (1 if difference.evalf(30) > 0 else -1)
+    return score, sign > 0 or (strict and sign == 0)
+
+
+def _is_zero(number: sp.Expr) -> bool:
+    if number.is_Rational:
+        return bool(number == 0)
+    if abs(number.evalf(30)) > sp.Float("1e-20"):
+        return False
+    return bool(sp.simplify(number) == 0)
+
+
+def _limit(value: Any, side: str) -> Any:
+    if isinstance(value, Band):
+        return value.mean if not side else getattr(value, side)
+    return value
+
+
+def _shown(value: Any) -> str:
+    return f"{float(value):.6g}"

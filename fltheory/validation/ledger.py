@@ -1,0 +1,121 @@
+"""The ledger: what was checked, with which answer; written as JSON and as a readable table, compared between versions."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fltheory.errors import InvalidParameter
+from fltheory.provenance import commit, versions
+from fltheory.validation.runner import Checked
+
+SAME = 0.02
+"""Relative change of a margin that is not worth a line in a comparison."""
+
+
+def ledger(checked: Sequence[Checked], *, seed: int, effort: str) -> dict[str, Any]:
+    """Return the ledger as one JSON document."""
+    return {
+        "fltheory": dict(versions()),
+        "commit": commit(),
+        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "seed": seed,
+        "effort": effort,
+        "claims": [
+            {
+                **c.entry.as_json(),
+                "uses": list(c.uses),
+                "forms": [
+                    {**verdict.as_json(), "latex": latex, "note": note}
+                    for verdict, latex, note in zip(c.verdicts, c.latex, c.notes, strict=True)
+                ],
+            }
+            for c in checked
+        ],
+    }
+
+
+def write(document: Mapping[str, Any], directory: Path) -> tuple[Path, Path]:
+    """Write ``ledger.json`` and ``ledger.md`` and return their paths."""
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = directory / "ledger.json", directory / "ledger.md"
+    paths[0].write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    paths[1].write_text(table(document), encoding="utf-8")
+    return paths
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a ledger, or say what is wrong with it."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        document["claims"]
+    except OSError as error:
+        raise InvalidParameter(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, KeyError, TypeError):
+        raise InvalidParameter(f"{path}: is no ledger; write one with: fltheory check --all") from None
+    return dict(document)
+
+
+def table(document: Mapping[str, Any]) -> str:
+    """Return the ledger as Markdown: one line per claim."""
+    lines = [
+        "# Ledger",
+        "",
+        f"fltheory {document['fltheory'].get('fltheory', '')}, commit {str(document['commit'])[:12] or 'unknown'}, "
+        f"seed {document['seed']}, effort {document['effort']}. Margin: smallest right-hand side over left-hand side.",
+        "",
+        "| claim | statement | published | counterexample, or why | ours |",
+        "|---|---|---|---|---|",
+    ]
+    for entry in document["claims"]:
+        published = [form for form in entry["forms"] if form["variant"].startswith("published")]
+        ours = [form for form in entry["forms"] if not form["variant"].startswith("published")]
+        lines.append(
+            f"| `{entry['id']}` | {entry['title']} ({entry['reference']}) | {_cell(published)} | "
+            f"{'; '.join(_why(form) for form in published)} | {_cell(ours) or ' '} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return one line per form whose verdict or margin has changed, or that has come or gone."""
+    before, after = _by_form(old), _by_form(new)
+    lines = [f"- {key}: {before[key]['verdict']}" for key in before if key not in after]
+    lines += [f"+ {key}: {after[key]['verdict']}" for key in after if key not in before]
+    for key in after:
+        if key not in before:
+            continue
+        was, now = before[key], after[key]
+        if was["verdict"] != now["verdict"]:
+            lines.append(f"! {key}: {was['verdict']} -> {now['verdict']}")
+        elif _moved(was["margin"], now["margin"]):
+            lines.append(f"~ {key}: margin {_margin(was['margin'])} -> {_margin(now['margin'])}")
+    return lines
+
+
+def _by_form(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{entry['id']} {form['variant']}": form for entry in document["claims"] for form in entry["forms"]}
+
+
+def _moved(was: float | None, now: float | None) -> bool:
+    if was is None or now is None:
+        return was is not now
+    return abs(was - now) > SAME * max(abs(was), abs(now))
+
+
+def _cell(forms: Sequence[Mapping[str, Any]]) -> str:
+    return "<br>".join(
+        f"{form['variant'] if form['variant'] != 'published' else ''} **{form['verdict']}** {_margin(form['margin'])}".strip()
+        for form in forms
+    )
+
+
+def _why(form: Mapping[str, Any]) -> str:
+    return str(form["reason"]).replace("|", "\\|").removeprefix("fails at ")
+
+
+def _margin(margin: float | None) -> str:
+    return "" if margin is None else f"({margin:.4g})"

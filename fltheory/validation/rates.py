@@ -1,0 +1,191 @@
+r"""Rates: along every sweep, what is measured over what is claimed must stay bounded.
+
+A rate :math:`X = O(r)` says nothing about constants, so what counts is whether :math:`X / r` grows along a sweep of one
+parameter. The slope of its logarithm against that of the parameter is fitted by least squares on the later half of
+the points, with a 99 % interval (Student) that covers scatter; the slope on the earlier half tells a trend that persists from
+one that dies out. A rate that misses a factor (of the number of clients, say) shows as a slope that does not die out.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fltheory.bounds._claim import Claim, Form, Rejected, Sweep, Sweeps
+from fltheory.bounds._space import plain
+from fltheory.errors import Diverged, NotApplicable
+from fltheory.validation.evaluate import read
+from fltheory.validation.trials import Trials, environment
+from fltheory.validation.verdict import Counterexample, Outcome, Verdict
+
+TOLERANCE = 0.005
+"""Slope of the logarithm of measured over claimed that is still taken for flat."""
+
+FADING = 0.7
+"""A trend that shrinks at least by this factor from one half of a sweep to the next is dying out."""
+
+LEVEL = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How measured over claimed behaves along one sweep.
+
+    Parameters
+    ----------
+    parameter, values, measured, claimed
+        The points of the sweep.
+    measured_slope, claimed_slope
+        Exponents of the two sides on the later half.
+    slope, low, high
+        Exponent of their ratio on the later half, with its interval.
+    earlier
+        The same on the earlier half.
+    """
+
+    parameter: str
+    values: tuple[float, ...]
+    measured: tuple[float, ...]
+    claimed: tuple[float, ...]
+    measured_slope: float
+    claimed_slope: float
+    slope: float
+    low: float
+    high: float
+    earlier: float
+
+    @property
+    def outcome(self) -> Outcome:
+        """Bounded, growing, or not to be told from this sweep."""
+        if self.low <= TOLERANCE and self.slope <= 4 * TOLERANCE:
+            return Outcome.HOLDS
+        if self.low > TOLERANCE and self.slope > FADING * self.earlier:
+            return Outcome.VIOLATED
+        return Outcome.INCONCLUSIVE if self.slope > 4 * TOLERANCE else Outcome.HOLDS
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"outcome": self.outcome.value}
+
+
+def trend(parameter: str, values: Any, measured: Any, claimed: Any) -> Trend:
+    """Fit the exponents along one sweep.
+
+    >>> t = trend("N", [1, 2, 4, 8, 16, 32], [1, 2, 4, 8, 16, 32], [1, 1, 1, 1, 1, 1])
+    >>> round(t.slope, 6), t.outcome.value
+    (1.0, 'VIOLATED')
+    """
+    x, y, r = (np.log(np.asarray(side, dtype=float)) for side in (values, measured, claimed))
+    half = max(len(x) // 2, 2)
+    later = slice(len(x) - half - (len(x) > 4), len(x))
+    earlier = slice(0, len(x) - half)
+    slope, spread = _slope(x[later], (y - r)[later])
+    before, _ = _slope(x[earlier], (y - r)[earlier])
+    return Trend(
+        parameter,
+        tuple(float(v) for v in values),
+        tuple(float(v) for v in measured),
+        tuple(float(v) for v in claimed),
+        _slope(x[later], y[later])[0],
+        _slope(x[later], r[later])[0],
+        slope,
+        slope - spread,
+        slope + spread,
+        before,
+    )
+
+
+def _slope(x: Any, y: Any) -> tuple[float, float]:
+    """Return the slope of a line and the half-width of its interval."""
+    from scipy.special import stdtrit
+
+    centred = x - x.mean()
+    slope = float(centred @ y / (centred @ centred))
+    rest = y - y.mean() - slope * centred
+    freedom = len(x) - 2
+    if freedom < 1:
+        return slope, 0.0
+    error = math.sqrt(float(rest @ rest) / freedom / float(centred @ centred))
+    return slope, float(stdtrit(freedom, 0.5 + LEVEL / 2)) * error
+
+
+def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int) -> Verdict:
+    """Return the verdict on a rate."""
+    begin = time.perf_counter()
+    trials = Trials(claim, form, check.source, seed)
+    trends, obstacles = [], []
+    for sweep in check.sweeps:
+        try:
+            trends.append(_measure(trials, sweep))
+        except (Rejected, Diverged, NotApplicable) as error:
+            obstacles.append(f"{sweep.name}: {error}")
+    growing = [t for t in trends if t.outcome is Outcome.VIOLATED]
+    unclear = [t for t in trends if t.outcome is Outcome.INCONCLUSIVE]
+    worst = max(trends, key=lambda t: t.slope, default=None)
+    if worst is None:
+        outcome, reason = Outcome.NOT_APPLICABLE, "; ".join(obstacles)
+    elif growing:
+        outcome = Outcome.VIOLATED
+        reason = "; ".join(
+            f"measured over claimed grows like {t.parameter}^{t.slope:.3g} ([{t.low:.3g}, {t.high:.3g}])" for t in growing
+        )
+    elif unclear or obstacles:
+        outcome = Outcome.INCONCLUSIVE
+        reason = "; ".join([*(f"slope {t.slope:.3g} in {t.parameter} is still fading" for t in unclear), *obstacles])
+    else:
+        outcome = Outcome.HOLDS
+        reason = "bounded along " + ", ".join(f"{t.parameter} (slope {t.slope:.3g})" for t in trends)
+    counterexample = _as_counterexample(trials, check, growing[0]) if growing else None
+    return Verdict(
+        id=claim.id,
+        variant=form.variant,
+        outcome=outcome,
+        margin=trials.margin,
+        method=check.method.value,
+        instances=trials.instances,
+        budget=sum(len(sweep.values) for sweep in check.sweeps),
+        seconds=time.perf_counter() - begin,
+        assumptions=trials.conditions(),
+        counterexample=counterexample,
+        worst={} if worst is None else {"sweep": worst.parameter, "slope": worst.slope},
+        evidence={"sweeps": [t.as_json() for t in trends]},
+        reason=reason,
+        seed=seed,
+    )
+
+
+def _measure(trials: Trials, sweep: Sweep) -> Trend:
+    sides = []
+    for value in sweep.values:
+        point = {**sweep.base, sweep.name: value}
+        env = environment(trials.source, point, seed=trials.seed)
+        if not trials.admitted(env):
+            raise Rejected(trials.obstacle())
+        reading = read(trials.form, env)
+        lhs, rhs = float(reading.lhs), float(reading.rhs)
+        if not (lhs > 0 and rhs > 0):
+            raise Rejected(f"a rate needs positive sides, got {lhs:g} and {rhs:g} at {sweep.name}={value:g}")
+        trials.instances += 1
+        sides.append((lhs, rhs))
+    measured, claimed = zip(*sides, strict=True)
+    return trend(sweep.name, sweep.values, measured, claimed)
+
+
+def _as_counterexample(trials: Trials, check: Sweeps, grown: Trend) -> Counterexample:
+    sweep = next(s for s in check.sweeps if s.name == grown.parameter and s.values == grown.values)
+    return Counterexample(
+        id=trials.claim.id,
+        variant=trials.form.variant,
+        parameters={**plain(dict(sweep.base)), sweep.name: list(sweep.values)},
+        lhs=f"{grown.parameter}^{grown.measured_slope:.4g}",
+        rhs=f"{grown.parameter}^{grown.claimed_slope:.4g}",
+        ratio=None,
+        relation=0,
+        where={},
+        arithmetic="float64",
+        seed=trials.seed,
+    )

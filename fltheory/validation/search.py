@@ -1,0 +1,156 @@
+"""Looking for the point of a space at which a form is closest to failing.
+
+Three passes share the budget: Hypothesis draws simple points and steers by the score (``target``); random points mix the
+interior of the ranges with their ends; then the best points are improved by a direct search of SciPy with the discrete
+parameters fixed. A violation ends the search. Everything follows from the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fltheory.bounds._space import Choice, Integer, Integers, Params, Real, Space
+from fltheory.seeding import Purpose, generator
+from fltheory.validation.trials import Trials
+
+STARTS = 6
+"""Points that are improved."""
+
+_NOTHING = -1e4
+"""Score of a point that is no instance."""
+
+
+def search(trials: Trials, *, budget: int, seed: int) -> None:
+    """Spend ``budget`` evaluations, fewer if a violation turns up; what was found stays in ``trials``."""
+    space = trials.source.space
+    pool: list[tuple[float, dict[str, Any]]] = []
+
+    def score(point: dict[str, Any]) -> float:
+        reading = trials.attempt(point)
+        found = _NOTHING if reading is None else reading.score
+        pool.append((found, point))
+        return found
+
+    _by_hypothesis(score, trials, space, min(budget // 8, 50), seed)
+    rng = generator(seed, Purpose.SEARCH)
+    for point in random_points(space, rng, budget // 3):
+        if trials.violated or trials.calls >= budget:
+            return
+        score(point)
+    _improve(score, trials, space, pool, budget)
+
+
+def _by_hypothesis(score: Any, trials: Trials, space: Space, count: int, seed: int) -> None:
+    from hypothesis import HealthCheck, Phase, given, settings, target
+    from hypothesis import seed as seeded
+
+    from fltheory.strategies import points
+
+    if count == 0:
+        return
+
+    @seeded(seed)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.target),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(points(space))
+    def explore(point: dict[str, Any]) -> None:
+        if not trials.violated and trials.calls < count:
+            found = score(point)
+            if found > _NOTHING:
+                target(found)
+
+    explore()
+
+
+def random_points(space: Space, rng: np.random.Generator, count: int) -> Iterator[dict[str, Any]]:
+    """Yield points whose numbers are a mixture of the interior and the ends of their ranges."""
+    for _ in range(count):
+        discrete = random_discrete(space, rng)
+        u = rng.random(space.length(discrete))
+        ends = rng.random(u.shape) < rng.choice([0.0, 0.3, 0.7])
+        u[ends] = rng.choice([0.0, 0.5, 1.0], size=int(ends.sum()))
+        yield space.at(discrete, u)
+
+
+def random_discrete(space: Space, rng: np.random.Generator) -> dict[str, Any]:
+    """Return discrete parameters; small integers are more likely."""
+    point: dict[str, Any] = {}
+    for name, parameter in space.items():
+        if isinstance(parameter, Integer):
+            size = parameter.high - parameter.low + 1
+            chance = 1.0 / np.arange(1, size + 1)
+            point[name] = int(parameter.low + rng.choice(size, p=chance / chance.sum()))
+        elif isinstance(parameter, Choice):
+            point[name] = parameter.options[int(rng.integers(len(parameter.options)))]
+        elif isinstance(parameter, Integers):
+            high = point[parameter.high] if isinstance(parameter.high, str) else parameter.high
+            point[name] = rng.integers(parameter.low, int(high) + 1, size=space.shape(name, point))
+    return point
+
+
+def _improve(
+    score: Any, trials: Trials, space: Space, pool: list[tuple[float, dict[str, Any]]], budget: int
+) -> None:
+    ranked = sorted((entry for entry in pool if entry[0] > _NOTHING), key=lambda entry: -entry[0])
+    starts = _distinct(ranked, space)[:STARTS]
+    for position, start in enumerate(starts):
+        left = budget - trials.calls
+        if trials.violated or left <= 0:
+            return
+        polish(score, trials, space, start, max(left // (len(starts) - position), 1))
+
+
+def _distinct(ranked: list[tuple[float, dict[str, Any]]], space: Space) -> list[dict[str, Any]]:
+    """Return the best points, those with new discrete parameters first."""
+    seen: set[str] = set()
+    fresh, rest = [], []
+    for _, point in ranked[: 20 * STARTS]:
+        key = repr(space.discrete(point))
+        (rest if key in seen else fresh).append(point)
+        seen.add(key)
+    merged = [point for pair in zip(fresh, rest, strict=False) for point in pair]
+    return merged + fresh[len(rest) :] + rest[len(fresh) :]
+
+
+class _Enough(Exception):
+    """The direct search has used up its share, or has found what was looked for."""
+
+
+def polish(score: Any, trials: Trials, space: Space, start: Params, budget: int) -> None:
+    """Improve the continuous parameters of one point."""
+    from scipy.optimize import minimize
+
+    discrete = space.discrete(start)
+    u0 = np.clip(space.position(start), 0.0, 1.0)
+    if u0.size == 0:
+        return
+    last = trials.calls + budget
+
+    def cost(u: Any) -> float:
+        if trials.violated or trials.calls >= last:
+            raise _Enough
+        return -float(score(space.at(discrete, np.clip(u, 0.0, 1.0))))
+
+    method = "Nelder-Mead" if u0.size <= 12 else "Powell"
+    options: dict[str, Any] = {"maxfev": budget, "xatol": 1e-7, "fatol": 1e-12} if method == "Nelder-Mead" else {}
+    if method == "Nelder-Mead":
+        steps = np.where(u0 < 0.5, 0.15, -0.15)
+        options["initial_simplex"] = np.vstack([u0, u0 + np.diag(steps)])
+        options["adaptive"] = True
+    try:
+        minimize(cost, u0, method=method, bounds=[(0.0, 1.0)] * u0.size, options=options)
+    except _Enough:
+        return
+
+
+def has_reals(space: Space) -> bool:
+    """Return whether there is anything continuous to improve."""
+    return any(isinstance(parameter, Real) for _, parameter in space.items())

@@ -1,0 +1,158 @@
+"""From a violation to the smallest one: fewest clients, dimensions and steps, then the roundest numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from fltheory.bounds._space import Choice, Integer, Integers, Params, Real, Space
+from fltheory.seeding import Purpose, generator
+from fltheory.validation.search import polish
+from fltheory.validation.trials import Trials
+
+RETRIES = 120
+"""Evaluations spent on making a smaller instance fail again."""
+
+_DENOMINATORS = (1, 2, 3, 4, 5, 8, 10, 20, 50, 100, 1000, 10**6)
+
+
+def shrink(trials: Trials, point: Params, fails: Callable[[Params], bool]) -> dict[str, Any]:
+    """Return a smaller point of the same space that fails as well.
+
+    ``fails`` decides, in exact arithmetic where the instance allows it.
+    """
+    space = trials.source.space
+    found = dict(point)
+    for name, parameter in space.items():
+        if isinstance(parameter, Integer):
+            found = _smaller_integer(trials, space, found, name, parameter, fails)
+    for _ in range(2):
+        before = repr(found)
+        for name, parameter in space.items():
+            if isinstance(parameter, Choice):
+                found = _simplest_choice(found, name, parameter, fails)
+            elif isinstance(parameter, Integers):
+                found = _smaller_entries(found, name, parameter, fails)
+            elif isinstance(parameter, Real):
+                found = _rounder(found, name, parameter, fails)
+        if repr(found) == before:
+            break
+    return found
+
+
+def _smaller_integer(
+    trials: Trials, space: Space, point: dict[str, Any], name: str, parameter: Integer, fails: Callable[[Params], bool]
+) -> dict[str, Any]:
+    for value in range(parameter.low, int(point[name])):
+        candidate = _resized(space, point, name, value)
+        if fails(candidate):
+            return candidate
+        again = _fail_again(trials, space, candidate)
+        if again is not None and fails(again):
+            return again
+    return point
+
+
+def _resized(space: Space, point: Params, name: str, value: int) -> dict[str, Any]:
+    """Return the point with one integer lowered: arrays are cut, entries capped."""
+    smaller = dict(point) | {name: value}
+    for other, parameter in space.items():
+        if isinstance(parameter, Real | Integers) and parameter.shape:
+            shape = space.shape(other, smaller)
+            smaller[other] = np.array(point[other])[tuple(slice(n) for n in shape)]
+        if isinstance(parameter, Integers) and parameter.high == name:
+            smaller[other] = np.minimum(smaller[other], value)
+    return smaller
+
+
+def _fail_again(trials: Trials, space: Space, candidate: Params) -> dict[str, Any] | None:
+    """Search near a smaller instance for one that fails."""
+    fresh = Trials(trials.claim, trials.form, trials.source, trials.seed)
+
+    def score(point: dict[str, Any]) -> float:
+        reading = fresh.attempt(point)
+        return -1e4 if reading is None else reading.score
+
+    score(as_floats(candidate))
+    rng = generator(trials.seed, Purpose.SEARCH, 1)
+    discrete = space.discrete(candidate)
+    for _ in range(RETRIES // 3):
+        if fresh.violated:
+            break
+        score(space.at(discrete, rng.random(space.length(discrete))))
+    if not fresh.violated and fresh.best is not None:
+        polish(score, fresh, space, fresh.best[1], RETRIES)
+    return dict(fresh.best[1]) if fresh.violated and fresh.best is not None else None
+
+
+def as_floats(point: Params) -> dict[str, Any]:
+    """Return a point with float64 in place of rationals."""
+    return {
+        name: value.astype(float) if isinstance(value, np.ndarray) and value.dtype == object else _as_float(value)
+        for name, value in point.items()
+    }
+
+
+def _as_float(value: Any) -> Any:
+    return float(value) if isinstance(value, sp.Rational) and not isinstance(value, int) else value
+
+
+def _simplest_choice(
+    point: dict[str, Any], name: str, parameter: Choice, fails: Callable[[Params], bool]
+) -> dict[str, Any]:
+    for option in parameter.options[: parameter.options.index(point[name])]:
+        candidate = point | {name: option}
+        if fails(candidate):
+            return candidate
+    return point
+
+
+def _smaller_entries(
+    point: dict[str, Any], name: str, parameter: Integers, fails: Callable[[Params], bool]
+) -> dict[str, Any]:
+    for where in np.ndindex(np.shape(point[name])):
+        for value in range(parameter.low, int(point[name][where])):
+            candidate = point | {name: _with(point[name], where, value)}
+            if fails(candidate):
+                point = candidate
+                break
+    return point
+
+
+def _rounder(point: dict[str, Any], name: str, parameter: Real, fails: Callable[[Params], bool]) -> dict[str, Any]:
+    scalar = not parameter.shape
+    values = np.asarray(point[name], dtype=object)
+    for where in np.ndindex(values.shape):
+        old = np.asarray(point[name], dtype=object)[where]
+        for number in _rounder_numbers(old, parameter):
+            new = number if scalar else _with(np.asarray(point[name], dtype=object), where, number)
+            candidate = point | {name: new}
+            if fails(candidate):
+                point = candidate
+                break
+    return point
+
+
+def _rounder_numbers(value: Any, parameter: Real) -> Iterator[sp.Rational]:
+    """Yield rationals in the range, simplest first, until they are no simpler than the value itself."""
+    exact = Fraction(int(value.p), int(value.q)) if isinstance(value, sp.Rational) else Fraction(float(value))
+    seen = set()
+    plain = [Fraction(1), Fraction(0)]
+    for candidate in [*plain, *(exact.limit_denominator(d) for d in _DENOMINATORS)]:
+        inside = Fraction(parameter.low) <= candidate <= Fraction(parameter.high)
+        if candidate == exact:
+            yield sp.Rational(exact.numerator, exact.denominator)
+            return
+        if inside and candidate not in seen:
+            seen.add(candidate)
+            yield sp.Rational(candidate.numerator, candidate.denominator)
+
+
+def _with(values: Any, where: tuple[int, ...], value: Any) -> Any:
+    copy = np.array(values)
+    copy[where] = value
+    return copy

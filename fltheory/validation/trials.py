@@ -1,0 +1,153 @@
+"""Trying a form of a claim on points of its space, with the books kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fltheory.bounds._algebra import Env, latex
+from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Rejected
+from fltheory.bounds._space import Params, exact
+from fltheory.engines import simulate
+from fltheory.errors import Diverged, NotApplicable
+from fltheory.recording import Record
+from fltheory.validation.evaluate import Reading, failing, read
+from fltheory.validation.verdict import Condition
+
+Source = Instances | Experiments
+
+
+def environment(source: Source, point: Params, *, seed: int) -> Env:
+    """Return the quantities of the instance at a point."""
+    if isinstance(source, Instances):
+        return source.realise(point)
+    experiment = source.experiment(point)
+    trajectories = simulate(
+        experiment,
+        engine=source.engine,
+        seed=seed,
+        replicates=source.replicates,
+        record=Record(consensus=False, moments=source.moments),
+    )
+    return source.quantities(point, experiment, trajectories)
+
+
+@dataclass(slots=True)
+class Trials:
+    """Evaluations of one form, with the worst reading so far.
+
+    Attributes
+    ----------
+    calls
+        Points tried.
+    instances
+        Points at which all assumptions and premises held.
+    best
+        The reading closest to failing, and its point.
+    uncertain
+        Whether some sampled curve could lie on either side of its bound.
+    """
+
+    claim: Claim
+    form: Form
+    source: Source
+    seed: int
+    calls: int = 0
+    instances: int = 0
+    best: tuple[Reading, Params] | None = None
+    margin: float | None = None
+    uncertain: bool = False
+    met: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    premises: Counter[bool] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+
+    def attempt(self, point: Params) -> Reading | None:
+        """Evaluate the form at a point; ``None`` if an assumption fails or there is no such instance."""
+        self.calls += 1
+        try:
+            with np.errstate(all="ignore"):
+                env = environment(self.source, point, seed=self.seed)
+                if not self.admitted(env):
+                    return None
+                reading = read(self.form, env, side="low")
+                if self.source.method.value == "monte-carlo" and not reading.violated:
+                    self.uncertain |= read(self.form, env, side="high").violated
+        except (Rejected, Diverged, NotApplicable) as error:
+            self.rejected[str(error)] += 1
+            return None
+        self.instances += 1
+        if self.best is None or (reading.violated, reading.score) > (self.best[0].violated, self.best[0].score):
+            self.best = reading, point
+        if reading.margin is not None and (self.margin is None or reading.margin < self.margin):
+            self.margin = reading.margin
+        return reading
+
+    def exactly(self, point: Params) -> Reading | None:
+        """Return the reading at a point in exact arithmetic; ``None`` if an assumption or premise fails."""
+        try:
+            env = environment(self.source, exact(point), seed=self.seed)
+            for assumption in self.claim.assumptions_of(self.form):
+                if failing(assumption.relation, assumption.over, self.form, env, exact=True):
+                    return None
+            if any(failing(premise, (), self.form, env, exact=True) for premise in self.form.premises):
+                return None
+            return read(self.form, env, exact=True)
+        except (Rejected, ZeroDivisionError):
+            return None
+
+    @property
+    def violated(self) -> bool:
+        """Whether a violation has been seen."""
+        return self.best is not None and self.best[0].violated
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return the assumptions as they were met."""
+        return tuple(
+            Condition(
+                name=assumption.name,
+                statement=latex(assumption.relation),
+                origin=assumption.origin.value,
+                met=self.met[assumption.name],
+                failed=self.failed[assumption.name],
+                example=self.examples.get(assumption.name, ""),
+            )
+            for assumption in self.claim.assumptions_of(self.form)
+        )
+
+    def obstacle(self) -> str:
+        """Return why no instance was found, in one sentence."""
+        if self.failed:
+            name, count = self.failed.most_common(1)[0]
+            return f"{name} failed on {count} of {self.calls} instances, first with {self.examples[name]}"
+        if self.rejected:
+            reason, count = self.rejected.most_common(1)[0]
+            return f"{count} of {self.calls} points made no instance: {reason}"
+        return "no point fulfils the premises" if self.premises[False] else "the space has no point"
+
+    def admitted(self, env: Env) -> bool:
+        """Return whether an instance fulfils all assumptions and premises, and count it."""
+        for assumption in self.claim.assumptions_of(self.form):
+            why = failing(assumption.relation, assumption.over, self.form, env)
+            if why:
+                self.failed[assumption.name] += 1
+                self.examples.setdefault(assumption.name, why)
+                return False
+            self.met[assumption.name] += 1
+        fulfilled = not any(failing(premise, (), self.form, env) for premise in self.form.premises)
+        self.premises[fulfilled] += 1
+        return fulfilled
+
+    def as_evidence(self) -> dict[str, Any]:
+        """Return what else was counted."""
+        found: dict[str, Any] = {"points tried": self.calls}
+        if self.form.premises:
+            found["premises fulfilled"] = self.premises[True]
+            found["premises not fulfilled"] = self.premises[False]
+        if self.rejected:
+            found["no instance"] = sum(self.rejected.values())
+        return found

@@ -1,0 +1,158 @@
+"""What comes out of checking a form of a claim: the verdict and its evidence."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Outcome(enum.Enum):
+    """The answer."""
+
+    HOLDS = "HOLDS"
+    VIOLATED = "VIOLATED"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    NOT_APPLICABLE = "NOT_APPLICABLE"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counterexample:
+    """An instance on which a form fails, small and round, with what `replay` needs to evaluate it again.
+
+    Parameters
+    ----------
+    id, variant
+        Which form of which claim.
+    parameters
+        The instance as JSON values; rationals are strings.
+    lhs, rhs
+        Both sides of the failing relation, as text (exact where they are).
+    ratio
+        ``lhs / rhs`` where that makes sense.
+    relation, where
+        Which relation of the form, at which indices.
+    arithmetic
+        ``rational`` (confirmed without rounding) or ``float64``.
+    seed
+        Of the engine that ran it.
+    """
+
+    id: str
+    variant: str
+    parameters: Mapping[str, Any]
+    lhs: str
+    rhs: str
+    ratio: float | None
+    relation: int
+    where: Mapping[str, int]
+    arithmetic: str
+    seed: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+
+    def in_one_line(self) -> str:
+        """Return the instance and what fails on it, for tables."""
+        parameters = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())
+        return f"{parameters}: {_short(self.lhs)} > {_short(self.rhs)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    """An assumption as it was met: how many instances fulfilled it, and the first that did not."""
+
+    name: str
+    statement: str
+    origin: str
+    met: int
+    failed: int
+    example: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """The answer to one form of a claim.
+
+    Parameters
+    ----------
+    id, variant
+        Which form of which claim.
+    outcome
+        The answer.
+    margin
+        Smallest ``rhs / lhs`` seen; ``None`` if no instance had a positive left-hand side.
+    method
+        How the numbers were obtained.
+    instances
+        Instances on which all assumptions held and the statement was evaluated.
+    budget
+        Evaluations that were allowed.
+    seconds
+        Time taken.
+    assumptions
+        The conditions, as they were met.
+    counterexample
+        Where it fails, if it does.
+    worst
+        The instance with the smallest margin.
+    evidence
+        More, by kind: fitted exponents of a rate, the outcome table of a rule, the level of a band.
+    reason
+        One sentence.
+    seed
+        Seed of the search.
+    """
+
+    id: str
+    variant: str
+    outcome: Outcome
+    margin: float | None
+    method: str
+    instances: int
+    budget: int
+    seconds: float
+    assumptions: tuple[Condition, ...] = ()
+    counterexample: Counterexample | None = None
+    worst: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    seed: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `check --json` prints."""
+        return {
+            "id": self.id,
+            "variant": self.variant,
+            "verdict": self.outcome.value,
+            "margin": self.margin,
+            "method": self.method,
+            "instances": self.instances,
+            "seconds": round(self.seconds, 3),
+            "assumptions": [condition.as_json() for condition in self.assumptions],
+            "counterexample": None if self.counterexample is None else self.counterexample.as_json(),
+            "budget": self.budget,
+            "worst": _plain(self.worst),
+            "evidence": _plain(self.evidence),
+            "reason": self.reason,
+            "seed": self.seed,
+        }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _short(value: Any) -> str:
+    text = str(value).replace("'", "")
+    return text if len(text) <= 40 else text[:37] + "..."
