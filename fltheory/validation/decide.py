@@ -104,13 +104,7 @@ def judge(trials: Trials) -> tuple[Outcome, Counterexample | None, str]:
         return Outcome.NOT_APPLICABLE, None, trials.obstacle()
     if trials.violated:
         counterexample = confirm(trials, trials.best[1])
-        if counterexample is not None:
-            return Outcome.VIOLATED, counterexample, f"fails at {counterexample.in_one_line()}"
-        return (
-            Outcome.INCONCLUSIVE,
-            None,
-            "fails in floating point, by too little to be confirmed without rounding",
-        )
+        return Outcome.VIOLATED, counterexample, f"fails at {counterexample.in_one_line()}"
     if trials.uncertain:
         return Outcome.INCONCLUSIVE, None, "a sampled curve may lie on either side; raise the number of replicates"
     found = "no counterexample" if trials.margin is None else f"smallest rhs/lhs {trials.margin:.4g}"
@@ -128,15 +122,13 @@ def outcome_at(claim: Claim, form: Form, point: Params, *, seed: int) -> Reading
     return trials.exactly(point) if source.rational else trials.attempt(as_floats(point))
 
 
-def confirm(trials: Trials, point: Params) -> Counterexample | None:
-    """Shrink a violation and confirm it, without rounding where the instance allows it."""
+def confirm(trials: Trials, point: Params) -> Counterexample:
+    """Shrink a violation, keeping it one without rounding where the instance allows it."""
 
     def failing_at(candidate: Params) -> Reading | None:
         reading = outcome_at(trials.claim, trials.form, candidate, seed=trials.seed)
         return reading if reading is not None and reading.violated else None
 
-    if failing_at(point) is None:
-        return None
     smallest = shrink(trials, point, lambda candidate: failing_at(candidate) is not None)
     reading = failing_at(smallest)
     assert reading is not None  # shrinking only takes steps that keep it

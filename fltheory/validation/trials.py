@@ -19,6 +19,9 @@ from fltheory.validation.verdict import Condition
 
 Source = Instances | Experiments
 
+TINY = 1e-6
+"""Sides below this are evaluated without rounding, where the instance allows it."""
+
 
 def environment(source: Source, point: Params, *, seed: int) -> Env:
     """Return the quantities of the instance at a point."""
@@ -75,6 +78,12 @@ class Trials:
                 if not self.admitted(env):
                     return None
                 reading = read(self.form, env, side="low")
+                # Rounding alone can make two equal sides differ, or fill two sides that vanish.
+                if self.source.rational and (reading.violated or max(abs(reading.lhs), abs(reading.rhs)) < TINY):
+                    confirmed = self.exactly(point)
+                    if confirmed is None:
+                        return None
+                    reading = confirmed
                 if self.source.method.value == "monte-carlo" and not reading.violated:
                     self.uncertain |= read(self.form, env, side="high").violated
         except (Rejected, Diverged, NotApplicable) as error:
