@@ -1,8 +1,8 @@
 """Finding claims: the statements that can be listed, shown and checked.
 
-Every file under ``bounds/<paper>/`` whose name does not start with an underscore states one claim, and so does every such
-file of a folder that a user names. Listing reads the first four, literal, arguments of ``Claim(...)`` from the text of
-the file; SymPy and the claims themselves are loaded only when one of them is used.
+Every file under ``bounds/<paper>/`` whose name does not start with an underscore states one claim, and so does every
+such file of a folder that a user names. Listing reads the first four, literal, arguments of ``Claim(...)`` from the
+text of the file; SymPy and the claims themselves are loaded only when one of them is used.
 """
 
 from __future__ import annotations
@@ -90,9 +90,7 @@ def select(patterns: Sequence[str], folders: Iterable[Path] = ()) -> list[Entry]
     for pattern in patterns:
         if not any(fnmatchcase(id_, pattern) for id_ in known):
             close = checks.nearest(pattern, list(known))
-            raise InvalidParameter(
-                f"no claim matches {pattern!r}; {close or 'see the ids with: fltheory list'}"
-            )
+            raise InvalidParameter(f"no claim matches {pattern!r}; {close or 'see the ids with: fltheory list'}")
     return [entry for id_, entry in known.items() if any(fnmatchcase(id_, pattern) for pattern in patterns)]
 
 
@@ -100,7 +98,7 @@ def _entry(path: Path) -> Entry:
     head = _HEAD.search(path.read_text(encoding="utf-8"))
     if head is None:
         raise InvalidParameter(
-            f"{path} must end in claim = Claim(id=\"...\", kind=Kind..., title=\"...\", source=Source(\"...\", \"...\"), ...), "
+            f'{path} must end in claim = Claim(id="...", kind=Kind..., title="...", source=Source("...", "..."), ...), '
             "with these four first and literal; a file that is no claim starts with an underscore"
         )
     return Entry(head["id"], head["paper"], head["reference"], head["kind"].lower(), head["title"], path)

@@ -8,12 +8,13 @@ Lemmas of convex optimisation are usually tight on functions made of few quadrat
   .. math:: \phi(x) = P(x) - P(c) - P'(c)(x - c), \qquad
      P(x) = \tfrac12 a \min(x - \kappa, 0)^2 + \tfrac12 b \max(x - \kappa, 0)^2 ,
 
-  so that :math:`\phi` has its minimum 0 at :math:`c`. Slopes in :math:`[\mu, L]` make it :math:`\mu`-strongly convex and
-  :math:`L`-smooth. A knot at the minimiser, or slopes that agree, are special cases.
-* :class:`Turned`: quadratics in the plane whose axes are turned by a rational rotation, so that Hessians do not commute.
+  so that :math:`\phi` has its minimum 0 at :math:`c`. Slopes in :math:`[\mu, L]` make it :math:`\mu`-strongly convex
+  and :math:`L`-smooth. A knot at the minimiser, or slopes that agree, are special cases.
+* :class:`Turned`: quadratics in the plane whose axes are turned by a rational rotation, so that Hessians do not
+  commute.
 
-Everything is arithmetic on the numbers given: floats give floats, SymPy rationals give rationals, minimisers of weighted
-sums included.
+Everything is arithmetic on the numbers given: floats give floats, SymPy rationals give rationals, minimisers of
+weighted sums included.
 """
 
 from __future__ import annotations
@@ -81,8 +82,9 @@ class Kinked:
         for piece in range(len(knots) + 1):
             low = knots[piece - 1] if piece > 0 else None
             high = knots[piece] if piece < len(knots) else None
-            inside = high if low is None else low
-            slope, at = 0, 0
+            inside: Any = high if low is None else low
+            slope: Any = 0
+            at: Any = 0
             for k in counted:
                 a, b, knot, centre = (x[k, axis] for x in (self.left, self.right, self.knot, self.centre))
                 right = low is not None and knot <= low

@@ -4,13 +4,14 @@ A statement is one SymPy object; it is printed (LaTeX, MathML) and it is evaluat
 once, with its name in code, its LaTeX and its meaning:
 
 * :func:`scalar`: a number;
-* :func:`family`: numbers or vectors with indices, ``p[k]`` or ``w[k, i]``; ``first`` says where each index starts in the
+* :func:`family`: numbers or vectors with indices, ``p[k]`` or ``w[k, i]``; ``first`` says where each index starts in
+  the
   paper (clients from 1, steps from 0), arrays start at 0;
 * :func:`function`: a function of an index and a vector, ``F(k, w)``.
 
-Declared with ``random=True`` a quantity has one value per outcome of a finite probability space: a leading axis over the
-outcomes, whose probabilities are the quantity ``chance``. ``EE(x)`` is the expectation over them, by enumeration. A random
-quantity outside of ``EE`` makes the statement one about every outcome.
+Declared with ``random=True`` a quantity has one value per outcome of a finite probability space: a leading axis over
+the outcomes, whose probabilities are the quantity ``chance``. ``EE(x)`` is the expectation over them, by enumeration.
+A random quantity outside of ``EE`` makes the statement one about every outcome.
 
 :func:`compiled` turns an expression into Python through :func:`sympy.lambdify`. The same code runs on float64 (arrays
 broadcast) and on exact SymPy numbers, so that a violation seen in floating point is confirmed without rounding.
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import keyword
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +137,13 @@ def names_in(expression: sp.Basic) -> set[str]:
     return found | {f.func.__name__ for f in expression.atoms(AppliedUndef)}
 
 
+def letters(expressions: Iterable[sp.Basic]) -> list[Quantity]:
+    """Return the declared letters in expressions, by name, indices left out."""
+    names = set().union(*(names_in(expression) for expression in expressions))
+    found = [_DECLARED[name] for name in sorted(names) if name in _DECLARED]
+    return [letter for letter in found if letter.meaning != "index"]
+
+
 def is_random(expression: sp.Basic) -> bool:
     """Return whether a random quantity stands outside of every expectation."""
     if isinstance(expression, EE):
@@ -148,7 +156,7 @@ def is_random(expression: sp.Basic) -> bool:
 # Code
 
 
-def _code(e: Any) -> str:  # noqa: PLR0911
+def _code(e: Any) -> str:
     """Return Python code; integers stay integers, so that the arithmetic decides what a quotient is."""
     if isinstance(e, sp.Integer):
         return f"({int(e)})"

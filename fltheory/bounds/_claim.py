@@ -1,8 +1,9 @@
 """What a claim is: a published statement, its repaired and sharp forms, its assumptions, and how instances are made.
 
-One file per statement under ``bounds/<paper>/`` ends in ``claim = Claim(id=..., kind=..., title=..., source=..., ...)``, with
-these four first and literal, so that claims can be listed without loading them. The docstring of the file is the page
-of the claim. Nothing here decides anything: :mod:`fltheory.validation` does, and verdicts come only out of running it.
+One file per statement under ``bounds/<paper>/`` ends in ``claim = Claim(id=..., kind=..., title=..., source=...,
+...)``, with these four first and literal, so that claims can be listed without loading them. The docstring of the
+file is the page of the claim. Nothing here decides anything: :mod:`fltheory.validation` does, and verdicts come only
+out of running it.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from fltheory.trajectories import Trajectories
 
 PAPERS: Mapping[str, str] = {
     "ruan": "Ruan, Zhang, Liang, Joe-Wong, Towards flexible device participation in federated learning (AISTATS 2021)",
-    "efl": "Ma et al., EFL: elastic federated learning on non-IID data (000, long) and Towards heterogeneous clients with "
-    "elastic federated learning (003, short)",
+    "efl": "Ma et al., EFL: elastic federated learning on non-IID data (000, long) and Towards heterogeneous clients "
+    "with elastic federated learning (003, short)",
     "cfl": "Guo, Lin, Tang, A new analysis framework for federated learning on time-evolving heterogeneous data (2021)",
     "fen": "Communication-efficient and drift-robust federated learning via elastic net (anonymous submission)",
 }
@@ -244,6 +245,11 @@ class Form:
         relations: tuple[Relational, ...] = self.statement
         return relations
 
+    def parts(self) -> list[Any]:
+        """Return all expressions of the form: statement, premises, definitions."""
+        defined = [part for letter, value in self.where for part in (letter, sp.sympify(value))]
+        return [*self.sources, *self.premises, *defined]
+
     def latex(self) -> str:
         """Return the statement with its premises, ranges and definitions."""
         text = r",\quad ".join(latex(relation) for relation in self.sources)
@@ -309,6 +315,6 @@ class Claim:
 def _require_relation(owner: str, name: str, value: Any) -> None:
     if not isinstance(value, Relational):
         raise InvalidParameter(
-            f"{owner} {name!r} must be a SymPy relation, got {value!r}; a relation that SymPy decides at once, such as one "
-            "between positive symbols, has vanished: declare letters without assumptions, use evaluate=False"
+            f"{owner} {name!r} must be a SymPy relation, got {value!r}; a relation that SymPy decides at once, such as "
+            "one between positive symbols, has vanished: declare letters without assumptions, use evaluate=False"
         )

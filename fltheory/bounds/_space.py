@@ -173,7 +173,7 @@ class Space:
     def contains(self, point: Params) -> bool:
         """Return whether every parameter of a point is in its range and has its shape."""
         for name, parameter in self.items():
-            value = point.get(name)
+            value: Any = point.get(name)
             if isinstance(parameter, Integer) and not parameter.low <= int(value) <= parameter.high:
                 return False
             if isinstance(parameter, Choice) and value not in parameter.options:

@@ -1,8 +1,8 @@
 """The command ``fltheory``: parse, call, print.
 
-Exit codes: 0 done, 1 something that was run failed, 2 bad input, 130 interrupted. An error is one line on standard
-error that starts with ``error:``; results go to standard output. Commands import what they need when they run, so
-that help answers at once.
+Exit codes: 0 done, 1 something that was run failed or a check that must hold does not, 2 bad input, 130 interrupted.
+An error is one line on standard error that starts with ``error:``; results go to standard output. Commands import
+what they need when they run, so that help answers at once.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import typer
 from typer.core import TyperGroup
 
 from fltheory import __version__
+from fltheory.cli.checking import check, diff, falsify, replay
 from fltheory.cli.listing import list_catalogue
 from fltheory.cli.running import run
+from fltheory.cli.showing import show
 from fltheory.cli.terminal import complain
 from fltheory.errors import FltheoryError
 
@@ -60,6 +62,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**_NO_HELP, "list": _NO_HELP}},
 )
 app.command("list")(list_catalogue)
+app.command("show")(show)
+app.command("check")(check)
+app.command("falsify")(falsify)
+app.command("replay")(replay)
+app.command("diff")(diff)
 app.command("run")(run)
 
 

@@ -1,36 +1,52 @@
-"""``fltheory list``: what can be named in a configuration file."""
+"""``fltheory list``: the claims, and what can be named in a configuration file."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from fltheory.cli.options import AsJson, Claims
 from fltheory.cli.terminal import PIPE_WIDTH
 
 
 def list_catalogue(
-    algorithms: Annotated[bool, typer.Option("--algorithms", help="List the algorithms only.")] = False,
-    problems: Annotated[bool, typer.Option("--problems", help="List the problems only.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Write one JSON document, with all parameters and their defaults.")
-    ] = False,
+    patterns: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID...]", help="Ids or globs such as 'ruan.*'.", show_default=False)
+    ] = None,
+    algorithms: Annotated[bool, typer.Option("--algorithms", help="List the algorithms instead.")] = False,
+    problems: Annotated[bool, typer.Option("--problems", help="List the problems instead.")] = False,
+    folders: Claims = None,
+    as_json: AsJson = False,
 ) -> None:
-    """List the algorithms and the problems."""
-    everything = algorithms == problems
+    """List the claims, or the algorithms and problems of configuration files."""
+    if not (algorithms or problems):
+        _list_claims(patterns or ["*"], folders or [], as_json=as_json)
+        return
     found: dict[str, list[dict[str, Any]]] = {}
-    if algorithms or everything:
+    if algorithms:
         found["algorithms"] = _algorithms()
-    if problems or everything:
+    if problems:
         found["problems"] = _problems(with_parameters=as_json)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
         return
     for heading, entries in found.items():
-        _print(heading, entries)
+        _print(heading, entries, ("name", "title", "summary"))
+
+
+def _list_claims(patterns: list[str], folders: list[Path], *, as_json: bool) -> None:
+    from fltheory import claims
+
+    entries = [entry.as_json() for entry in claims.select(patterns, folders)]
+    if as_json:
+        typer.echo(json.dumps(entries, indent=2))
+        return
+    _print("claims", entries, ("id", "kind", "reference", "title"))
 
 
 def _algorithms() -> list[dict[str, Any]]:
@@ -62,17 +78,17 @@ def _parameters(make: Callable[..., Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _print(heading: str, entries: list[dict[str, Any]]) -> None:
+def _print(heading: str, entries: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=heading.capitalize(), title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in ("name", "title", "summary"):
-        if column in entries[0]:
-            table.add_column(column, no_wrap=column != "summary")
+    shown = [column for column in columns if column in entries[0]]
+    for column in shown:
+        table.add_column(column, no_wrap=column not in ("summary", "reference"))
     for entry in entries:
-        table.add_row(*(Text(entry[column.header]) for column in table.columns))  # type: ignore[index]
+        table.add_row(*(Text(entry[column]) for column in shown))
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     console.print(table)
     console.print()

@@ -1,9 +1,9 @@
 r"""Expected squared norms of the stochastic gradients that clients see inside rounds.
 
-Theorems that assume :math:`\mathbb E\|g_t^k\|^2 \le G^2` hold on a quadratic only along its trajectory; this is the smallest
-:math:`G^2` there. With :math:`g_0 = H_k w + b_k` at the start of a round, a local step with rate :math:`\eta` and additive noise
-:math:`\nu` turns the full gradient :math:`g_i` into :math:`(I - \eta H_k) g_i - \eta H_k \nu`, so second moments follow from
-mean and covariance of the server model.
+Theorems that assume :math:`\mathbb E\|g_t^k\|^2 \le G^2` hold on a quadratic only along its trajectory; this is the
+smallest :math:`G^2` there. With :math:`g_0 = H_k w + b_k` at the start of a round, a local step with rate
+:math:`\eta` and additive noise :math:`\nu` turns the full gradient :math:`g_i` into :math:`(I - \eta H_k) g_i - \eta
+H_k \nu`, so second moments follow from mean and covariance of the server model.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from fltheory.errors import NotApplicable
 from fltheory.quadratic.problem import Quadratic
 
 
-def local_gradient_sq(
-    problem: Quadratic, mean: Floats, covariance: Floats, rates: Floats, local_steps: int
-) -> Floats:
+def local_gradient_sq(problem: Quadratic, mean: Floats, covariance: Floats, rates: Floats, local_steps: int) -> Floats:
     """Return the expected squared norms, shape ``(rounds, clients, local_steps)``.
 
     Parameters

@@ -133,7 +133,9 @@ def confirm(trials: Trials, point: Params) -> Counterexample:
     reading = failing_at(smallest)
     assert reading is not None  # shrinking only takes steps that keep it
     rational = trials.source.rational
-    return _counterexample(trials, exact(smallest) if rational else smallest, reading, "rational" if rational else "float64")
+    return _counterexample(
+        trials, exact(smallest) if rational else smallest, reading, "rational" if rational else "float64"
+    )
 
 
 def _counterexample(trials: Trials, point: Params, reading: Reading, arithmetic: str) -> Counterexample:
@@ -157,7 +159,7 @@ def _proved(claim: Claim, form: Form) -> bool:
     """Return whether SymPy proves all equalities of a form: as rational functions of its letters, without premises."""
     if form.premises or claim.assumptions_of(form):
         return False
-    replaced = {letter: value for letter, value in form.where}
+    replaced = dict(form.where)
     for relation in form.sources:
         if not isinstance(relation, sp.Eq) or relation.atoms(sp.IndexedBase, sp.Sum, EE, sp.Function):
             return False

@@ -1,4 +1,4 @@
-"""The ledger: what was checked, with which answer; written as JSON and as a readable table, compared between versions."""
+"""The ledger: what was checked, with which answer; as JSON and as a readable table, compared between versions."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _moved(was: float | None, now: float | None) -> bool:
 
 def _cell(forms: Sequence[Mapping[str, Any]]) -> str:
     return "<br>".join(
-        f"{form['variant'] if form['variant'] != 'published' else ''} **{form['verdict']}** {_margin(form['margin'])}".strip()
+        f"{form['variant'].removeprefix('published')} **{form['verdict']}** {_margin(form['margin'])}".strip()
         for form in forms
     )
 

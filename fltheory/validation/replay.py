@@ -84,7 +84,9 @@ def _replay_sweep(stored: Mapping[str, Any], claim: Claim, source: Sweeps) -> Re
     swept = {sweep.name for sweep in source.sweeps}
     names = [name for name in swept if isinstance(parameters.get(name), list)]
     if len(names) != 1:
-        raise InvalidParameter("the counterexample of a rate must list the values of one parameter; it may have been edited")
+        raise InvalidParameter(
+            "the counterexample of a rate must list the values of one parameter; it may have been edited"
+        )
     values = tuple(parameters.pop(names[0]))
     sweep = Sweep(names[0], values, {**parameters})
     form = claim.form(stored["variant"])

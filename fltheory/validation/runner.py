@@ -28,9 +28,7 @@ class Checked:
     @property
     def broken(self) -> bool:
         """Whether a form that is ours, and so must hold, does not."""
-        return any(
-            v.outcome is Outcome.VIOLATED and not v.variant.startswith("published") for v in self.verdicts
-        )
+        return any(v.outcome is Outcome.VIOLATED and not v.variant.startswith("published") for v in self.verdicts)
 
 
 def check_entry(entry: Entry, variant: str | None, effort: Effort, seed: int) -> Checked:
@@ -38,9 +36,7 @@ def check_entry(entry: Entry, variant: str | None, effort: Effort, seed: int) ->
     claim = entry.load()
     verdicts = check(claim, variant=variant, effort=effort, seed=seed)
     forms = [claim.form(verdict.variant) for verdict in verdicts]
-    return Checked(
-        entry, claim.uses, tuple(f.latex() for f in forms), tuple(f.note for f in forms), tuple(verdicts)
-    )
+    return Checked(entry, claim.uses, tuple(f.latex() for f in forms), tuple(f.note for f in forms), tuple(verdicts))
 
 
 def check_all(

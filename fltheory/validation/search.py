@@ -1,8 +1,8 @@
 """Looking for the point of a space at which a form is closest to failing.
 
-Three passes share the budget: Hypothesis draws simple points and steers by the score (``target``); random points mix the
-interior of the ranges with their ends; then the best points are improved by a direct search of SciPy with the discrete
-parameters fixed. A violation ends the search. Everything follows from the seed.
+Three passes share the budget: Hypothesis draws simple points and steers by the score (``target``); random points mix
+the interior of the ranges with their ends; then the best points are improved by a direct search of SciPy with the
+discrete parameters fixed. A violation ends the search. Everything follows from the seed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.bounds._space import Choice, Integer, Integers, Params, Real, Space
+from fltheory.bounds._space import Choice, Integer, Integers, Params, Space
 from fltheory.seeding import Purpose, generator
 from fltheory.validation.trials import Trials
 
 STARTS = 6
 """Points that are improved."""
+
+SIMPLEX = 12
+"""Most numbers that are improved by moving a simplex; more are improved along one direction after the other."""
 
 _NOTHING = -1e4
 """Score of a point that is no instance."""
@@ -96,9 +99,7 @@ def random_discrete(space: Space, rng: np.random.Generator) -> dict[str, Any]:
     return point
 
 
-def _improve(
-    score: Any, trials: Trials, space: Space, pool: list[tuple[float, dict[str, Any]]], budget: int
-) -> None:
+def _improve(score: Any, trials: Trials, space: Space, pool: list[tuple[float, dict[str, Any]]], budget: int) -> None:
     ranked = sorted((entry for entry in pool if entry[0] > _NOTHING), key=lambda entry: -entry[0])
     starts = _distinct(ranked, space)[:STARTS]
     for position, start in enumerate(starts):
@@ -111,7 +112,8 @@ def _improve(
 def _distinct(ranked: list[tuple[float, dict[str, Any]]], space: Space) -> list[dict[str, Any]]:
     """Return the best points, those with new discrete parameters first."""
     seen: set[str] = set()
-    fresh, rest = [], []
+    fresh: list[dict[str, Any]] = []
+    rest: list[dict[str, Any]] = []
     for _, point in ranked[: 20 * STARTS]:
         key = repr(space.discrete(point))
         (rest if key in seen else fresh).append(point)
@@ -139,18 +141,13 @@ def polish(score: Any, trials: Trials, space: Space, start: Params, budget: int)
             raise _Enough
         return -float(score(space.at(discrete, np.clip(u, 0.0, 1.0))))
 
-    method = "Nelder-Mead" if u0.size <= 12 else "Powell"
-    options: dict[str, Any] = {"maxfev": budget, "xatol": 1e-7, "fatol": 1e-12} if method == "Nelder-Mead" else {}
-    if method == "Nelder-Mead":
-        steps = np.where(u0 < 0.5, 0.15, -0.15)
-        options["initial_simplex"] = np.vstack([u0, u0 + np.diag(steps)])
-        options["adaptive"] = True
+    box = [(0.0, 1.0)] * u0.size
     try:
-        minimize(cost, u0, method=method, bounds=[(0.0, 1.0)] * u0.size, options=options)
+        if u0.size <= SIMPLEX:
+            simplex = np.vstack([u0, u0 + np.diag(np.where(u0 < 0.5, 0.15, -0.15))])
+            options: Any = {"initial_simplex": simplex, "adaptive": True, "xatol": 1e-7, "fatol": 1e-12}
+            minimize(cost, u0, method="Nelder-Mead", bounds=box, options=options)
+        else:
+            minimize(cost, u0, method="Powell", bounds=box)
     except _Enough:
         return
-
-
-def has_reals(space: Space) -> bool:
-    """Return whether there is anything continuous to improve."""
-    return any(isinstance(parameter, Real) for _, parameter in space.items())

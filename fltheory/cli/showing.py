@@ -1,0 +1,140 @@
+"""``fltheory show``: one claim with its forms, letters, assumptions, place in the proof, and last verdict."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fltheory.cli.options import LEDGER, AsJson, Claims
+from fltheory.cli.terminal import PIPE_WIDTH
+
+
+def show(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="Id of a claim.", show_default=False)],
+    as_latex: Annotated[bool, typer.Option("--latex", help="Write the forms as LaTeX only.")] = False,
+    ledger: Annotated[Path, typer.Option(help="Ledger to take verdicts from.")] = LEDGER / "ledger.json",
+    folders: Claims = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one claim: page, forms, letters, assumptions, the statements its proof uses, verdicts of the last check."""
+    from fltheory import claims
+    from fltheory.cli.checking import _one
+
+    known = claims.index(folders or ())
+    entry = _one(claims.select([id_], folders or ()), id_)
+    claim = entry.load()
+    if as_latex:
+        for form in claim.forms:
+            typer.echo(f"% {form.variant}\n{form.latex()}")
+        return
+    verdicts = _verdicts(ledger)
+    document = _document(entry, claim, verdicts)
+    if as_json:
+        typer.echo(json.dumps(document, indent=2))
+        return
+    _print(entry, claim, document, known, verdicts)
+
+
+def _verdicts(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the forms of a ledger by claim and variant; none if there is no ledger yet."""
+    from fltheory.validation import ledger
+
+    if not path.is_file():
+        return {}
+    document = ledger.load(path)
+    return {(form["id"], form["variant"]): form for entry in document["claims"] for form in entry["forms"]}
+
+
+def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
+    from fltheory.bounds._algebra import latex, letters
+
+    return {
+        **entry.as_json(),
+        "page": inspect.getdoc(entry.module()) or "",
+        "forms": [
+            {
+                "variant": form.variant,
+                "latex": form.latex(),
+                "note": form.note,
+                "verdict": verdicts.get((claim.id, form.variant), {}).get("verdict"),
+                "margin": verdicts.get((claim.id, form.variant), {}).get("margin"),
+            }
+            for form in claim.forms
+        ],
+        "letters": [
+            {"name": q.name, "latex": q.latex, "meaning": q.meaning}
+            for q in letters([part for form in claim.forms for part in form.parts()])
+        ],
+        "assumptions": [
+            {"name": a.name, "latex": latex(a.relation), "origin": a.origin.value} for a in claim.assumptions
+        ],
+        "uses": list(claim.uses),
+    }
+
+
+def _print(
+    entry: Any, claim: Any, document: dict[str, Any], known: dict[str, Any], verdicts: dict[tuple[str, str], Any]
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from fltheory.cli.checking import STYLES
+
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    console.print(Text(f"{entry.id}  {entry.title}", style="bold"))
+    console.print(Text(f"{entry.kind}, {entry.paper}: {entry.reference}\n", style="dim"))
+    console.print(Text(document["page"]))
+    for form in document["forms"]:
+        verdict = form["verdict"] or "not checked yet"
+        margin = "" if form["margin"] is None else f", margin {form['margin']:.4g}"
+        console.print(
+            Text("\n" + form["variant"], style="bold").append(f"  {verdict}{margin}", style=STYLES.get(verdict, "dim"))
+        )
+        console.print(Text("  " + form["latex"]))
+        if form["note"]:
+            console.print(Text("  " + form["note"], style="dim"))
+    for heading, rows in (("letters", document["letters"]), ("assumptions", document["assumptions"])):
+        if not rows:
+            continue
+        table = Table(title=f"\n{heading}", title_justify="left", box=None, show_header=False, pad_edge=False)
+        for row in rows:
+            table.add_row(*(Text(str(value)) for value in row.values()))
+        console.print(table)
+    if claim.uses:
+        console.print(Text("\nits proof uses", style="bold"))
+        console.print(_tree(claim.id, known, verdicts))
+
+
+def _tree(root: str, known: dict[str, Any], verdicts: dict[tuple[str, str], Any]) -> Any:
+    from rich.tree import Tree
+
+    tree = Tree(_leaf(root, verdicts))
+    seen = {root}
+
+    def grow(branch: Any, id_: str) -> None:
+        for used in known[id_].load().uses if id_ in known else ():
+            twig = branch.add(_leaf(used, verdicts))
+            if used not in seen:
+                seen.add(used)
+                grow(twig, used)
+
+    grow(tree, root)
+    return tree
+
+
+def _leaf(id_: str, verdicts: dict[tuple[str, str], Any]) -> Any:
+    from rich.text import Text
+
+    from fltheory.cli.checking import STYLES
+
+    text = Text(id_)
+    for (claim, variant), form in verdicts.items():
+        if claim == id_ and variant.startswith("published"):
+            text.append(f"  {form['verdict']}", style=STYLES[form["verdict"]])
+    return text

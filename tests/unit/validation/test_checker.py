@@ -1,0 +1,68 @@
+"""The checker is checked: what is true is never called violated, what is false by one percent is found."""
+
+import pytest
+import sympy as sp
+
+from fltheory.bounds._space import exact, read
+from fltheory.validation.decide import FULL, Effort, check, outcome_at
+from fltheory.validation.verdict import Outcome
+from tests.planted import FALSE, TRUE, binomial, smoothness
+
+RUNS = 1000
+SMALL = Effort(instances=10, experiments=3)
+
+
+@pytest.mark.parametrize("make", TRUE, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("part", range(2))
+def test_what_is_true_and_tight_is_never_called_violated(make, part):
+    claim = make()
+    for seed in range(part, RUNS, 2):
+        verdict = check(claim, effort=SMALL, seed=seed)[0]
+        assert verdict.outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE), (seed, verdict.reason)
+        if claim.id != "planted.sampled":
+            assert verdict.outcome is Outcome.HOLDS, (seed, verdict.reason)
+
+
+@pytest.mark.parametrize("make", TRUE, ids=lambda make: make.__name__)
+def test_what_is_tight_is_seen_to_be_tight(make):
+    verdict = check(make(), effort=FULL)[0]
+    if verdict.margin is not None and verdict.id not in ("planted.power-law", "planted.sampled"):
+        assert 1 - 1e-9 <= verdict.margin < 1.01
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_what_is_false_by_one_percent_is_found_within_the_default_budget(name):
+    claim = FALSE[name]()
+    verdict = check(claim, effort=FULL)[0]
+    assert verdict.outcome is Outcome.VIOLATED
+    assert verdict.counterexample is not None
+    assert verdict.instances <= max(verdict.budget, 1)
+
+
+def test_a_violation_is_shrunk_to_the_smallest_instance_with_round_numbers():
+    claim = FALSE["jensen"]()
+    found = check(claim)[0].counterexample
+    assert found.arithmetic == "rational"
+    assert (found.parameters["N"], found.parameters["d"]) == (1, 1)
+    assert found.parameters["x"] == [["1"]]
+    assert (found.lhs, found.rhs) == ("1", "99/100")
+
+
+def test_a_counterexample_is_one_without_rounding():
+    claim = smoothness(sp.Rational(99, 100))
+    found = check(claim)[0].counterexample
+    form = claim.forms[0]
+    point = exact(read(claim.check.space, found.parameters))
+    reading = outcome_at(claim, form, point, seed=0)
+    assert reading.violated
+    assert all(isinstance(side, sp.Rational) for side in (reading.lhs, reading.rhs))
+
+
+def test_an_identity_between_rational_functions_is_proved():
+    verdict = check(binomial())[0]
+    assert (verdict.outcome, verdict.method, verdict.instances) == (Outcome.HOLDS, "symbolic", 0)
+
+
+def test_a_verdict_follows_from_the_seed():
+    first, second = (check(smoothness(), seed=3)[0] for _ in range(2))
+    assert (first.margin, first.instances, first.worst) == (second.margin, second.instances, second.worst)
