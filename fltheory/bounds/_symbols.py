@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from fltheory.bounds._algebra import family, function, index, scalar
 
-k, m, i, j, t = index("k"), index("m"), index("i"), index("j"), index("t")
-"""Indices: ``k`` and ``m`` clients, ``i`` and ``j`` local steps, ``t`` rounds."""
+k, l, i, j, t = index("k"), index("l"), index("i"), index("j"), index("t")  # noqa: E741
+"""Indices: ``k`` and ``l`` clients, ``i`` and ``j`` local steps, ``t`` rounds."""
 
 mu = scalar("mu", r"\mu", "strong convexity of every client's objective")
 L = scalar("L", "L", "smoothness of every client's objective")
