@@ -7,6 +7,7 @@ text of the file; SymPy and the claims themselves are loaded only when one of th
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import re
@@ -84,13 +85,12 @@ def index(folders: Iterable[Path] = ()) -> dict[str, Entry]:
 
 def select(patterns: Sequence[str], folders: Iterable[Path] = ()) -> list[Entry]:
     """Return the claims that match ids or globs such as ``ruan.*``, in the order of the listing."""
-    from fltheory import checks
-
     known = index(folders)
     for pattern in patterns:
         if not any(fnmatchcase(id_, pattern) for id_ in known):
-            close = checks.nearest(pattern, list(known))
-            raise InvalidParameter(f"no claim matches {pattern!r}; {close or 'see the ids with: fltheory list'}")
+            close = difflib.get_close_matches(pattern, list(known), n=1)
+            hint = f"did you mean {close[0]!r}?" if close else "see the ids with: fltheory list"
+            raise InvalidParameter(f"no claim matches {pattern!r}; {hint}")
     return [entry for id_, entry in known.items() if any(fnmatchcase(id_, pattern) for pattern in patterns)]
 
 

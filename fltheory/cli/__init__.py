@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from fltheory import __version__
 from fltheory.cli.checking import check, diff, falsify, replay
+from fltheory.cli.drawing import figure
 from fltheory.cli.listing import list_catalogue
 from fltheory.cli.running import run
 from fltheory.cli.showing import show
@@ -68,6 +69,7 @@ app.command("falsify")(falsify)
 app.command("replay")(replay)
 app.command("diff")(diff)
 app.command("run")(run)
+app.command("figure")(figure)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,5 +1,6 @@
-"""Figures at the width of a column of print, for several algorithms side by side."""
+"""Figures at the widths of print: pure functions from trajectories or numbers to ``matplotlib`` figures."""
 
-from fltheory.figures.comparison import comparison, save
+from fltheory.figures.comparison import comparison
+from fltheory.figures.study import produce, save, studies
 
-__all__ = ["comparison", "save"]
+__all__ = ["comparison", "produce", "save", "studies"]

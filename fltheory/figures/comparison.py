@@ -1,14 +1,8 @@
-"""Curves of several algorithms against the rounds, each with a band that holds for all rounds at once.
-
-Colours are those of Okabe and Ito, which stay apart under the common colour vision deficiencies; line styles differ
-as well, so that the figure survives a black-and-white printer. Nothing global is touched: figures are built as
-objects, without ``pyplot``, and every size is set explicitly.
-"""
+"""Curves of several algorithms against the rounds, each with a band that holds for all rounds at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +10,7 @@ import numpy as np
 from fltheory import checks
 from fltheory.checks import Floats
 from fltheory.errors import InvalidParameter
+from fltheory.figures.style import COLUMN, POINTS, dress, line
 from fltheory.trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -37,11 +32,8 @@ AXES = {
 }
 """Quantities that can be drawn, with the label of their axis."""
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-STYLES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
-
-WIDTH, HEIGHT, POINTS = 3.4, 2.6, 8
-"""Size in inches, and of the letters."""
+HEIGHT = 2.6
+"""In inches."""
 
 
 class _Curve(NamedTuple):
@@ -82,20 +74,20 @@ def comparison(
     if not curves:
         raise InvalidParameter("comparison.curves must hold at least one curve, got none")
     drawn = [(label, _curve(trajectories, quantity, level)) for label, trajectories in curves]
-    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    figure = Figure(figsize=(COLUMN, HEIGHT), layout="constrained")
     axes = figure.add_subplot()
     _scale(axes, [curve for _, curve in drawn])
     bottom = axes.get_ylim()[0]
     logarithmic = axes.get_yscale() == "log"
     lines = []
     for index, (_, curve) in enumerate(drawn):
-        colour, style = COLOURS[index % len(COLOURS)], STYLES[index % len(STYLES)]
+        look = line(index)
         rounds = np.arange(len(curve.mean))
         if np.any(curve.high > curve.low):
             low = np.maximum(curve.low, bottom) if logarithmic else curve.low
-            axes.fill_between(rounds, low, np.maximum(curve.high, low), color=colour, alpha=0.2, linewidth=0)
+            axes.fill_between(rounds, low, np.maximum(curve.high, low), color=look["color"], alpha=0.2, linewidth=0)
         shown = np.where(curve.mean > 0, curve.mean, np.nan) if logarithmic else curve.mean
-        lines += axes.plot(rounds, shown, color=colour, linestyle=style, linewidth=1.2)
+        lines += axes.plot(rounds, shown, **look)
     _dress(axes, quantity, title)
     # The labels are put in afterwards: matplotlib would read $ as mathematics and skip a leading underscore.
     legend = axes.legend(lines, [""] * len(lines), fontsize=POINTS - 1, framealpha=0.85, edgecolor="none")
@@ -103,17 +95,6 @@ def comparison(
         text.set_parse_math(False)
         text.set_text(label)
     return figure
-
-
-def save(figure: Figure, path: Path) -> tuple[Path, Path]:
-    """Write a figure as ``.svg`` and ``.png`` beside each other; the same figure gives the same bytes."""
-    import matplotlib
-
-    svg, png = path.with_suffix(".svg"), path.with_suffix(".png")
-    with matplotlib.rc_context({"svg.hashsalt": "fltheory"}):
-        figure.savefig(svg, metadata={"Date": None})
-    figure.savefig(png, dpi=300)
-    return svg, png
 
 
 def _curve(trajectories: Trajectories, quantity: str, level: float) -> _Curve:
@@ -136,13 +117,9 @@ def _scale(axes: Axes, curves: Sequence[_Curve]) -> None:
 def _dress(axes: Axes, quantity: str, title: str | None) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_xlabel("communication round  $t$", fontsize=POINTS)
-    axes.set_ylabel(AXES[quantity], fontsize=POINTS)
-    axes.tick_params(which="both", labelsize=POINTS, direction="in")
+    dress(axes, xlabel="communication round  $t$", ylabel=AXES[quantity])
+    axes.tick_params(which="both", labelsize=POINTS)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     axes.margins(x=0)
-    axes.grid(visible=True, which="major", color="0.9", linewidth=0.5)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
     if title:
         axes.set_title(title, fontsize=POINTS, parse_math=False)

@@ -15,7 +15,8 @@ from matplotlib.colors import to_hex
 from fltheory import figures
 from fltheory.checks import Floats
 from fltheory.errors import InvalidParameter, NotApplicable
-from fltheory.figures.comparison import AXES, COLOURS, STYLES
+from fltheory.figures.comparison import AXES
+from fltheory.figures.style import COLOURS, STYLES
 from fltheory.trajectories import Trajectories
 
 
@@ -37,7 +38,7 @@ def decaying(replicates: int = 8, rounds: int = 10, noise: float = 0.1) -> Float
 
 
 def test_every_curve_but_the_models_has_an_axis() -> None:
-    meta = {"algorithm", "exact", "half_width", "provenance", "models"}
+    meta = {"algorithm", "exact", "half_width", "provenance", "models", "model_mean", "model_covariance"}
     assert {field.name for field in dataclasses.fields(Trajectories)} - meta == set(AXES)
 
 

@@ -1,0 +1,82 @@
+"""``fltheory figure``: figures and tables of the papers."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fltheory.cli.options import AsJson, Quiet, Seed
+from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
+from fltheory.errors import FltheoryError, InvalidParameter
+
+
+def figure(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME...", help="Names of figures; without any, list them.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Draw every figure and table.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, replicates and points.")] = False,
+    seed: Seed = 0,
+    output: Annotated[Path, typer.Option(help="Directory for figures, tables and their numbers.")] = Path(
+        "results/figures"
+    ),
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw figures and tables of the papers, with the numbers behind them as JSON."""
+    from fltheory import checks
+    from fltheory.figures.study import produce, studies
+
+    if everything and names:
+        raise InvalidParameter("figure takes names or --all, not both")
+    known = studies()
+    if not (names or everything):
+        _list(as_json)
+        return
+    chosen = [known[checks.choice("figure", "name", name, known)] for name in names or known]
+    seed = checks.integer("figure", "seed", seed, low=0)
+    written, failed = {}, 0
+    with progress(len(chosen), quiet=quiet or as_json) as report:
+        for study in chosen:
+            report.begin(study.name)
+            begin = time.perf_counter()
+            try:
+                saved = produce(study, output, quick=quick, seed=seed)
+            except FltheoryError as error:
+                complain(f"{study.name}: {error}")
+                failed += 1
+                report.end("failed")
+                continue
+            written[study.name] = {"caption": saved.caption, "files": [str(path) for path in saved.files]}
+            report.end(f"{time.perf_counter() - begin:.1f} s")
+    if as_json:
+        typer.echo(json.dumps(written, indent=2))
+    elif not quiet:
+        for name, entry in written.items():
+            typer.echo(f"{name}: {entry['caption']}\n  " + "\n  ".join(entry["files"]))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _list(as_json: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from fltheory.figures.study import studies
+
+    found = studies()
+    if as_json:
+        typer.echo(json.dumps([{"name": s.name, "paper": s.paper, "title": s.title} for s in found.values()], indent=2))
+        return
+    table = Table(title="Figures and tables", title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in ("name", "paper", "title"):
+        table.add_column(column, no_wrap=column != "title")
+    for study in found.values():
+        table.add_row(study.name, study.paper, Text(study.title))
+    Console(width=None if sys.stdout.isatty() else PIPE_WIDTH).print(table)

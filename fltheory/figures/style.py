@@ -1,0 +1,54 @@
+"""How all figures look: sizes for one column of a paper, colours that stay apart, axes without clutter.
+
+Colours are those of Okabe and Ito, which stay apart under the common colour vision deficiencies; line styles differ as
+well, so that a figure survives a black-and-white printer. Nothing global is touched: figures are built as objects,
+without ``pyplot``, and every size is set explicitly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+STYLES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+COLUMN, PAGE, POINTS = 3.4, 7.0, 8
+"""Widths in inches of one column and of a page, and the size of the letters."""
+
+VERDICTS = {"HOLDS": "#0072B2", "VIOLATED": "#D55E00", "INCONCLUSIVE": "#E69F00", "NOT_APPLICABLE": "#999999"}
+"""Colours of verdicts."""
+
+
+def panels(rows: int, columns: int, *, width: float = PAGE, height: float = 2.2, **more: Any) -> tuple[Figure, Any]:
+    """Return a figure and its axes ``(rows, columns)``; ``height`` is that of one row in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **more)
+
+
+def dress(axes: Axes, *, xlabel: str = "", ylabel: str = "", title: str = "") -> None:
+    """Set labels and remove clutter."""
+    axes.set_xlabel(xlabel, fontsize=POINTS)
+    axes.set_ylabel(ylabel, fontsize=POINTS)
+    axes.tick_params(which="both", labelsize=POINTS - 1, direction="in")
+    axes.grid(visible=True, which="major", color="0.9", linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    if title:
+        axes.set_title(title, fontsize=POINTS)
+
+
+def line(index: int) -> dict[str, Any]:
+    """Return colour, style and width of the ``index``-th curve."""
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": STYLES[index % len(STYLES)], "linewidth": 1.2}
+
+
+def legend(axes: Axes, **more: Any) -> None:
+    """Add a small legend."""
+    axes.legend(**{"fontsize": POINTS - 1, "framealpha": 0.85, "edgecolor": "none", **more})
