@@ -21,6 +21,7 @@ from fltheory.cli.listing import list_catalogue
 from fltheory.cli.running import run
 from fltheory.cli.showing import show
 from fltheory.cli.terminal import complain
+from fltheory.cli.validating import validate
 from fltheory.errors import FltheoryError
 
 # Releases of typer differ in whether usage errors are click's own or a copy; the base of BadParameter is right in both.
@@ -62,6 +63,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: rich alone would take a third of the time allowed for it
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**_NO_HELP, "list": _NO_HELP}},
 )
+app.command("validate")(validate)
 app.command("list")(list_catalogue)
 app.command("show")(show)
 app.command("check")(check)

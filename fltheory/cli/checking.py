@@ -46,7 +46,7 @@ def check(
 
     from fltheory.validation import ledger
     from fltheory.validation.decide import FULL, QUICK
-    from fltheory.validation.replay import save
+    from fltheory.validation.replay import save_all
     from fltheory.validation.runner import check_all
 
     with progress(len(entries), quiet=quiet or as_json) as report:
@@ -54,16 +54,14 @@ def check(
 
         def tell(checked: Checked) -> None:
             report.begin(checked.entry.id)
-            report.end(", ".join(f"{v.variant} {v.outcome.value}" for v in checked.verdicts))
+            report.end(checked.error or ", ".join(f"{v.variant} {v.outcome.value}" for v in checked.verdicts))
 
         done, interrupted = check_all(
             entries, variant=variant, effort=QUICK if quick else FULL, seed=seed, jobs=jobs, report=tell
         )
     document = ledger.ledger(done, seed=seed, effort="quick" if quick else "full")
     paths = ledger.write(document, output)
-    for verdict in (v for checked in done for v in checked.verdicts if v.counterexample is not None):
-        assert verdict.counterexample is not None
-        save(verdict.counterexample, output / "counterexamples" / f"{verdict.id}@{verdict.variant}.json")
+    save_all(done, output / "counterexamples")
     if as_json:
         objects = [verdict.as_json() for checked in done for verdict in checked.verdicts]
         typer.echo(json.dumps(objects, indent=2, allow_nan=False))
@@ -73,9 +71,13 @@ def check(
     if interrupted:
         complain(f"interrupted; {len(done)} of {len(entries)} claims were finished and are in the ledger")
         raise typer.Exit(130)
-    broken = [checked.entry.id for checked in done if checked.broken]
+    for checked in done:
+        if checked.error:
+            complain(f"{checked.entry.id} could not be evaluated: {checked.error}")
+    broken = [checked.entry.id for checked in done if checked.broken and not checked.error]
     if broken:
         complain(f"a form that must hold does not: {', '.join(broken)}")
+    if any(checked.broken for checked in done):
         raise typer.Exit(1)
 
 

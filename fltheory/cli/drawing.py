@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fltheory.cli.options import AsJson, Quiet, Seed
+from fltheory.cli.options import AsJson, Jobs, Quiet, Seed, cores
 from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
-from fltheory.errors import FltheoryError, InvalidParameter
+from fltheory.errors import InvalidParameter
 
 
 def figure(
@@ -22,6 +21,7 @@ def figure(
     everything: Annotated[bool, typer.Option("--all", help="Draw every figure and table.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, replicates and points.")] = False,
     seed: Seed = 0,
+    jobs: Jobs = None,
     output: Annotated[Path, typer.Option(help="Directory for figures, tables and their numbers.")] = Path(
         "results/figures"
     ),
@@ -30,7 +30,8 @@ def figure(
 ) -> None:
     """Draw figures and tables of the papers, with the numbers behind them as JSON."""
     from fltheory import checks
-    from fltheory.figures.study import produce, studies
+    from fltheory.figures.parallel import produce_all
+    from fltheory.figures.study import studies
 
     if everything and names:
         raise InvalidParameter("figure takes names or --all, not both")
@@ -40,25 +41,25 @@ def figure(
         return
     chosen = [known[checks.choice("figure", "name", name, known)] for name in names or known]
     seed = checks.integer("figure", "seed", seed, low=0)
-    written, failed = {}, 0
+    jobs = cores() if jobs is None else checks.integer("figure", "jobs", jobs, low=1)
     with progress(len(chosen), quiet=quiet or as_json) as report:
-        for study in chosen:
-            report.begin(study.name)
-            begin = time.perf_counter()
-            try:
-                saved = produce(study, output, quick=quick, seed=seed)
-            except FltheoryError as error:
-                complain(f"{study.name}: {error}")
-                failed += 1
-                report.end("failed")
-                continue
-            written[study.name] = {"caption": saved.caption, "files": [str(path) for path in saved.files]}
-            report.end(f"{time.perf_counter() - begin:.1f} s")
+
+        def tell(name: str, outcome: str) -> None:
+            report.begin(name)
+            report.end(outcome)
+
+        done, failed, interrupted = produce_all(chosen, output, quick=quick, seed=seed, jobs=jobs, report=tell)
+    written = {s.study.name: {"caption": s.caption, "files": [str(path) for path in s.files]} for s in done}
+    for name, error in failed:
+        complain(f"{name}: {error}")
     if as_json:
         typer.echo(json.dumps(written, indent=2))
     elif not quiet:
         for name, entry in written.items():
             typer.echo(f"{name}: {entry['caption']}\n  " + "\n  ".join(entry["files"]))
+    if interrupted:
+        complain("interrupted; what was finished is kept")
+        raise typer.Exit(130)
     if failed:
         raise typer.Exit(1)
 

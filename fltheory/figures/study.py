@@ -11,6 +11,7 @@ import datetime
 import importlib
 import json
 import pkgutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,7 @@ class Saved:
     data: Data
     caption: str
     files: tuple[Path, ...]
+    seconds: float
 
 
 def studies() -> dict[str, Study]:
@@ -94,6 +96,7 @@ def studies() -> dict[str, Study]:
 
 def produce(study: Study, directory: Path, *, quick: bool = False, seed: int = 0) -> Saved:
     """Compute a study and write it: SVG, PDF and PNG of a figure, Markdown of a table, and the numbers as JSON."""
+    begin = time.perf_counter()
     data = study.compute(quick=quick, seed=seed)
     directory.mkdir(parents=True, exist_ok=True)
     caption = study.caption(data)
@@ -118,7 +121,7 @@ def produce(study: Study, directory: Path, *, quick: bool = False, seed: int = 0
         "data": data,
     }
     files[-1].write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    return Saved(study=study, data=data, caption=caption, files=tuple(files))
+    return Saved(study=study, data=data, caption=caption, files=tuple(files), seconds=time.perf_counter() - begin)
 
 
 def save(figure: Figure, stem: Path, *, formats: Sequence[str] = ("svg", "png")) -> list[Path]:

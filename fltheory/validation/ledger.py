@@ -28,6 +28,7 @@ def ledger(checked: Sequence[Checked], *, seed: int, effort: str) -> dict[str, A
             {
                 **c.entry.as_json(),
                 "uses": list(c.uses),
+                "error": c.error,
                 "forms": [
                     {**verdict.as_json(), "latex": latex, "note": note}
                     for verdict, latex, note in zip(c.verdicts, c.latex, c.notes, strict=True)
@@ -75,7 +76,7 @@ def table(document: Mapping[str, Any]) -> str:
         ours = [form for form in entry["forms"] if not form["variant"].startswith("published")]
         lines.append(
             f"| `{entry['id']}` | {entry['title']} ({entry['reference']}) | {_cell(published)} | "
-            f"{'; '.join(_why(form) for form in published)} | {_cell(ours) or ' '} |"
+            f"{entry['error'] or '; '.join(_why(form) for form in published)} | {_cell(ours) or ' '} |"
         )
     return "\n".join(lines) + "\n"
 

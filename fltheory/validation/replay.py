@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from fltheory.claims import Entry
 from fltheory.errors import InvalidParameter
 from fltheory.validation.decide import outcome_at
 from fltheory.validation.rates import check_rate
+from fltheory.validation.runner import Checked
 from fltheory.validation.verdict import Counterexample, Outcome
 
 FORMAT = "fltheory-counterexample-1"
@@ -40,6 +41,15 @@ def save(counterexample: Counterexample, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     document = {"format": FORMAT, **counterexample.as_json()}
     path.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def save_all(checked: Iterable[Checked], directory: Path) -> None:
+    """Write every counterexample that was found, one file each, and remove those of an earlier run."""
+    for old in directory.glob("*.json"):
+        old.unlink()
+    for verdict in (v for c in checked for v in c.verdicts):
+        if verdict.counterexample is not None:
+            save(verdict.counterexample, directory / f"{verdict.id}@{verdict.variant}.json")
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
 
 from fltheory.claims import Entry
+from fltheory.processes import in_processes
 from fltheory.validation.decide import Effort, check
 from fltheory.validation.verdict import Outcome, Verdict
 
@@ -24,17 +22,23 @@ class Checked:
     latex: tuple[str, ...]
     notes: tuple[str, ...]
     verdicts: tuple[Verdict, ...]
+    error: str = ""
 
     @property
     def broken(self) -> bool:
-        """Whether a form that is ours, and so must hold, does not."""
-        return any(v.outcome is Outcome.VIOLATED and not v.variant.startswith("published") for v in self.verdicts)
+        """Whether a form that is ours, and so must hold, does not, or the claim could not be evaluated at all."""
+        return bool(self.error) or any(
+            v.outcome is Outcome.VIOLATED and not v.variant.startswith("published") for v in self.verdicts
+        )
 
 
 def check_entry(entry: Entry, variant: str | None, effort: Effort, seed: int) -> Checked:
-    """Load and check one claim."""
-    claim = entry.load()
-    verdicts = check(claim, variant=variant, effort=effort, seed=seed)
+    """Load and check one claim; a claim that fails to run is reported as such and does not stop the others."""
+    try:
+        claim = entry.load()
+        verdicts = check(claim, variant=variant, effort=effort, seed=seed)
+    except Exception as error:  # the code of a claim may be a user's
+        return Checked(entry, (), (), (), (), f"{type(error).__name__}: {error}")
     forms = [claim.form(verdict.variant) for verdict in verdicts]
     return Checked(entry, claim.uses, tuple(f.latex() for f in forms), tuple(f.note for f in forms), tuple(verdicts))
 
@@ -53,45 +57,12 @@ def check_all(
     ``report`` is called with every claim as it is finished. Results do not depend on ``jobs``.
     """
     done: dict[str, Checked] = {}
-
-    def take(checked: Checked) -> None:
-        done[checked.entry.id] = checked
-        report(checked)
-
+    ordered = sorted(entries, key=lambda entry: _SLOW_FIRST.index(entry.kind))
     interrupted = False
     try:
-        if jobs == 1 or len(entries) == 1:
-            for entry in entries:
-                take(check_entry(entry, variant, effort, seed))
-        else:
-            _in_processes(entries, variant, effort, seed, jobs, take)
+        for checked in in_processes([(entry, variant, effort, seed) for entry in ordered], check_entry, jobs):
+            done[checked.entry.id] = checked
+            report(checked)
     except KeyboardInterrupt:
         interrupted = True
     return [done[entry.id] for entry in entries if entry.id in done], interrupted
-
-
-def _in_processes(
-    entries: Sequence[Entry],
-    variant: str | None,
-    effort: Effort,
-    seed: int,
-    jobs: int,
-    take: Callable[[Checked], None],
-) -> None:
-    ordered = sorted(entries, key=lambda entry: _SLOW_FIRST.index(entry.kind))
-    pool = ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
-    try:
-        futures = [pool.submit(check_entry, entry, variant, effort, seed) for entry in ordered]
-        for future in as_completed(futures):
-            take(future.result())
-        pool.shutdown()
-    except BaseException:
-        for process in list((pool._processes or {}).values()):  # the pool offers no way to stop a running task
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-
-
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the parent, which stops the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

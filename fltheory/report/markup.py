@@ -1,0 +1,61 @@
+"""From LaTeX and docstrings to HTML with MathML, without scripts or fonts from elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import html
+import io
+import re
+
+_COMMANDS = {
+    r"\dots": r"\ldots",
+    r"\tfrac": r"\frac",
+    r"\dfrac": r"\frac",
+    r"\lVert": r"\|",
+    r"\rVert": r"\|",
+    r"\operatorname*": r"\operatorname",
+}
+"""Commands that the converter lacks, with what they are replaced by."""
+
+_LACKING = re.compile("(?:" + "|".join(map(re.escape, _COMMANDS)) + r")(?![A-Za-z])")
+
+
+@functools.cache
+def mathml(latex: str, *, block: bool = True) -> str:
+    r"""Return MathML for LaTeX; what cannot be converted is shown as its source.
+
+    >>> mathml(r"\mu", block=False).startswith("<math")
+    True
+    """
+    from docutils.utils.math import MathError
+    from docutils.utils.math.latex2mathml import tex2mathml
+
+    text = _replaced(latex)
+    try:
+        return str(tex2mathml(text, as_block=block)).replace("\n", "")
+    except (MathError, ValueError, AttributeError, IndexError):
+        return f"<code class='latex'>{html.escape(latex)}</code>"
+
+
+def page(docstring: str) -> str:
+    """Return the page of a claim as HTML: its docstring, read as reStructuredText."""
+    from docutils.core import publish_parts
+
+    quiet = {
+        "math_output": "MathML",
+        "report_level": 5,
+        "halt_level": 5,
+        "warning_stream": io.StringIO(),
+        "file_insertion_enabled": False,
+        "raw_enabled": False,
+        "initial_header_level": 4,
+        "doctitle_xform": False,
+    }
+    text = re.sub(
+        r":(?:class|func|mod|data|meth|attr):`~?\.?([^`]+)`", lambda m: f"``{m[1].split('.')[-1]}``", docstring
+    )
+    return str(publish_parts(_replaced(text), writer="html5", settings_overrides=quiet)["body"])
+
+
+def _replaced(text: str) -> str:
+    return _LACKING.sub(lambda match: _COMMANDS[match[0]], text)
