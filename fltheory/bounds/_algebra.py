@@ -338,6 +338,14 @@ class _Latex(LatexPrinter):
     def _print_Indexed(self, expr: Any) -> str:
         return _filled(quantity(str(expr.base.label)).latex, [self._print(i) for i in expr.indices])
 
+    def _print_Sum(self, expr: Any) -> str:
+        body, *limits = expr.args
+        signs = "".join(
+            rf"\sum_{{{self._print(v)}={self._print(low)}}}^{{{self._print(high)}}} " for v, low, high in limits
+        )
+        inner = self._print(body)
+        return signs + (rf"\left({inner}\right)" if isinstance(body, sp.Add) else inner)
+
     def _print_EE(self, expr: Any, exp: Any = None) -> str:
         return _raised(rf"\mathbb{{E}}\left[{self._print(expr.args[0])}\right]", exp)
 
@@ -371,7 +379,8 @@ def _raised(text: str, exp: Any) -> str:
 
 def _filled(template: str, parts: list[str]) -> str:
     for position, part in enumerate(parts):
-        template = template.replace(f"<{position}>", part)
+        # A command that ends in a letter must not run into the next one.
+        template = template.replace(f"<{position}>", f"{{{part}}}" if part.startswith("\\") else part)
     return template
 
 

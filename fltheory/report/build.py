@@ -96,8 +96,9 @@ def summary(ledger: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def printed(entry: Mapping[str, Any]) -> str:
-    """Return the verdict on a statement as printed: violated if every reading is, otherwise the best reading's."""
-    verdicts = [form["verdict"] for form in entry["forms"] if form["variant"].startswith("published")]
+    """Return the verdict on a statement as printed; where there are only readings, that of the best one."""
+    forms = [form for form in entry["forms"] if form["variant"].startswith("published")]
+    verdicts = [form["verdict"] for form in forms if form["variant"] == "published"] or [f["verdict"] for f in forms]
     order = ("HOLDS", "INCONCLUSIVE", "NOT_APPLICABLE", "VIOLATED")
     return min(verdicts, key=order.index, default="NOT_APPLICABLE")
 
