@@ -22,6 +22,7 @@ JOBS = {
     "P": "tiny_round",
     "S": "start_up",
     "G": "growth",
+    "W": "worst_case",
 }
 
 

@@ -1,12 +1,12 @@
 r"""Local models drift apart by at most the step size times what the gradients differ.
 
-Two clients start at the same model and take one gradient step with rate :math:`\eta`. Their models then differ by exactly
-:math:`\eta` times the difference of their gradients, so
+Two clients start at the same model and take one gradient step with rate :math:`\eta`. Their models then differ by
+exactly :math:`\eta` times the difference of their gradients, so
 
 .. math:: \|w_1 - w_2\|^2 \le 2\eta^2\bigl(\|\nabla F_1(w)\|^2 + \|\nabla F_2(w)\|^2\bigr),
 
-with equality for opposite gradients. Dropping the factor 2 looks harmless and is wrong; it is kept here as the published
-form, to be found out.
+with equality for opposite gradients. Dropping the factor 2 looks harmless and is wrong; it is kept here as the
+published form, to be found out.
 
 **Derivation of the corrected form.** :math:`\|a - b\|^2 \le 2\|a\|^2 + 2\|b\|^2`.
 
