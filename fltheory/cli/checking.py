@@ -59,6 +59,8 @@ def check(
         done, interrupted = check_all(
             entries, variant=variant, effort=QUICK if quick else FULL, seed=seed, jobs=jobs, report=tell
         )
+    if variant is not None and not interrupted and not any(checked.verdicts or checked.error for checked in done):
+        raise InvalidParameter(f"none of the claims has a form {variant!r}; see the forms with: fltheory show ID")
     document = ledger.ledger(done, seed=seed, effort="quick" if quick else "full")
     paths = ledger.write(document, output)
     save_all(done, output / "counterexamples")

@@ -33,10 +33,14 @@ class Checked:
 
 
 def check_entry(entry: Entry, variant: str | None, effort: Effort, seed: int) -> Checked:
-    """Load and check one claim; a claim that fails to run is reported as such and does not stop the others."""
+    """Load and check one claim, or one form of it if it has that one.
+
+    A claim that fails to run is reported as such and does not stop the others.
+    """
     try:
         claim = entry.load()
-        verdicts = check(claim, variant=variant, effort=effort, seed=seed)
+        lacking = variant is not None and variant not in {form.variant for form in claim.forms}
+        verdicts = [] if lacking else check(claim, variant=variant, effort=effort, seed=seed)
     except Exception as error:  # the code of a claim may be a user's
         return Checked(entry, (), (), (), (), f"{type(error).__name__}: {error}")
     forms = [claim.form(verdict.variant) for verdict in verdicts]

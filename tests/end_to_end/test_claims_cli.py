@@ -1,0 +1,177 @@
+"""The commands about claims, as a user calls them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fltheory.cli import app
+
+OWN = Path(__file__).parents[2] / "examples" / "own-claims"
+FIELDS = ["id", "variant", "verdict", "margin", "method", "instances", "seconds", "assumptions", "counterexample"]
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_list_gives_the_agreed_fields():
+    entries = json.loads(invoke("list", "--json").stdout)
+    assert all(list(entry) == ["id", "paper", "reference", "kind", "title"] for entry in entries)
+    ids = [entry["id"] for entry in entries]
+    assert "ruan.theorem-3.2-arrival" in ids
+    assert len(set(ids)) == len(ids)
+    assert [entry["id"] for entry in json.loads(invoke("list", "ruan.lemma-a.*", "--json").stdout)] == [
+        f"ruan.lemma-a.{number}" for number in (1, 2, 3, 4)
+    ]
+
+
+def test_check_gives_one_object_per_form_and_writes_the_ledger():
+    outcome = invoke("check", "own.*", "--claims", OWN, "--quick", "--json")
+    assert outcome.exit_code == 0
+    verdicts = json.loads(outcome.stdout)
+    assert [(v["id"], v["variant"]) for v in verdicts] == [
+        ("own.local-drift", "published"),
+        ("own.local-drift", "corrected"),
+    ]
+    assert all(list(verdict)[: len(FIELDS)] == FIELDS for verdict in verdicts)
+    ledger = json.loads(Path("results/ledger/ledger.json").read_text())
+    assert [form["verdict"] for form in ledger["claims"][0]["forms"]] == [v["verdict"] for v in verdicts]
+    assert "own.local-drift" in Path("results/ledger/ledger.md").read_text()
+
+
+def test_a_counterexample_is_replayed_from_its_file_alone():
+    assert invoke("check", "own.*", "--claims", OWN, "--quick", "-q").exit_code == 0
+    saved = Path("results/ledger/counterexamples/own.local-drift@published.json")
+    outcome = invoke("replay", saved, "--claims", OWN, "--json")
+    assert outcome.exit_code == 0
+    found = json.loads(outcome.stdout)
+    assert found["violated"]
+    assert found["arithmetic"] == "rational"
+    stored = json.loads(saved.read_text())
+    assert (found["lhs"], found["rhs"]) == (stored["lhs"], stored["rhs"])
+    stored["variant"] = "corrected"
+    saved.write_text(json.dumps(stored))
+    assert invoke("replay", saved, "--claims", OWN).exit_code == 1
+
+
+def test_falsify_saves_what_it_finds_and_says_how_hard_it_looked():
+    outcome = invoke("falsify", "own.local-drift", "--claims", OWN, "--budget", "5", "--output", "found.json")
+    assert outcome.exit_code == 0
+    assert Path("found.json").is_file()
+    outcome = invoke("falsify", "own.local-drift", "--claims", OWN, "--variant", "corrected", "--budget", "0.1")
+    assert "no counterexample in" in outcome.stdout
+
+
+def test_show_has_page_forms_letters_and_the_last_verdict():
+    outcome = invoke("show", "own.local-drift", "--claims", OWN)
+    assert "not checked yet" in outcome.stdout
+    invoke("check", "own.*", "--claims", OWN, "--quick", "-q")
+    text = invoke("show", "own.local-drift", "--claims", OWN).stdout
+    for part in ("Dropping the factor 2", "the model both clients start from", "VIOLATED", "HOLDS"):
+        assert part in text
+    latex = invoke("show", "own.local-drift", "--claims", OWN, "--latex").stdout
+    assert latex.count("% ") == 2
+    document = json.loads(invoke("show", "ruan.theorem-3.1", "--json").stdout)
+    assert document["uses"]
+    assert all("latex" in form for form in document["forms"])
+
+
+def test_show_draws_what_a_proof_rests_on():
+    text = invoke("show", "ruan.theorem-3.1").stdout
+    assert "its proof uses" in text
+    assert "ruan.eq-63" in text
+
+
+def test_ledgers_are_compared():
+    invoke("check", "own.*", "--claims", OWN, "--quick", "-q", "--output", "old")
+    document = json.loads(Path("old/ledger.json").read_text())
+    assert invoke("diff", "old/ledger.json", "old/ledger.json").stdout == "no difference\n"
+    document["claims"][0]["forms"][0]["verdict"] = "HOLDS"
+    del document["claims"][0]["forms"][1]
+    Path("edited.json").write_text(json.dumps(document))
+    lines = invoke("diff", "edited.json", "old/ledger.json").stdout.splitlines()
+    assert lines == ["+ own.local-drift corrected: HOLDS", "! own.local-drift published: HOLDS -> VIOLATED"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("check",), "needs ids or --all"),
+        (("check", "ruan.lemma-a.22"), "did you mean 'ruan.lemma-a.2'"),
+        (("check", "ruan.lemma-a.2", "--variant", "published@x", "-q"), "none of the claims has a form 'published@x'"),
+        (("check", "ruan.lemma-a.2", "--jobs", "0"), "jobs must be an integer >= 1"),
+        (("show", "ruan.*"), "name one of them"),
+        (("falsify", "ruan.lemma-a.2", "--budget", "0"), "budget must be a number"),
+        (("replay", "nothing.json"), "cannot be read"),
+        (("list", "--claims", "nowhere"), "must name a folder"),
+        (("diff", "a.json", "b.json"), "cannot be read"),
+        (("figure", "cfl-figure-11"), "did you mean 'cfl-figure-1'"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_the_remedy(arguments, message):
+    outcome = invoke(*arguments)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.count("\n") == 1
+    assert message in outcome.stderr
+
+
+def test_files_that_were_edited_are_refused(tmp_path):
+    broken = tmp_path / "broken.json"
+    for text, message in [
+        ("{", "not valid JSON"),
+        ("[]", "no counterexample"),
+        ('{"format": "fltheory-counterexample-1"}', "lacks"),
+    ]:
+        broken.write_text(text)
+        outcome = invoke("replay", broken)
+        assert outcome.exit_code == 2
+        assert message in outcome.stderr
+
+
+def test_a_claim_that_cannot_run_does_not_stop_the_others(tmp_path):
+    folder = tmp_path / "claims"
+    folder.mkdir()
+    text = (OWN / "local_drift.py").read_text()
+    (folder / "good.py").write_text(text)
+    broken = text.replace("own.local-drift", "own.broken").replace('start = point["w"]', 'start = point["nothing"]')
+    (folder / "broken.py").write_text(broken)
+    outcome = invoke("check", "own.*", "--claims", folder, "--quick", "--jobs", "1")
+    assert outcome.exit_code == 1
+    assert "own.broken could not be evaluated: KeyError: 'nothing'" in outcome.stderr
+    assert "own.local-drift" in outcome.stdout
+
+
+def test_a_form_of_ours_that_fails_is_an_error(tmp_path):
+    folder = tmp_path / "claims"
+    folder.mkdir()
+    text = (OWN / "local_drift.py").read_text()
+    (folder / "wrong.py").write_text(text.replace("2 * eta**2 * gradients", "eta**2 * gradients"))
+    outcome = invoke("check", "own.*", "--claims", folder, "--quick", "--jobs", "1")
+    assert outcome.exit_code == 1
+    assert "a form that must hold does not: own.local-drift" in outcome.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_an_interrupt_keeps_what_was_checked(tmp_path):
+    command = [sys.executable, "-m", "fltheory", "check", "ruan.*", "--jobs", "1", "--output", str(tmp_path / "kept")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("[2/"):
+                break
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        assert process.wait(timeout=60) == 130
+    assert "interrupted" in rest
+    assert len(json.loads((tmp_path / "kept" / "ledger.json").read_text())["claims"]) >= 2

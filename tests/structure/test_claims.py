@@ -1,0 +1,78 @@
+"""Every claim, by laws that hold for all of them; nothing here knows a verdict."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import fltheory
+from fltheory import claims
+from fltheory.bounds._claim import Claim, Kind, Sweeps
+from fltheory.report.markup import mathml, page
+from fltheory.validation.decide import QUICK, check
+from fltheory.validation.verdict import Outcome
+
+ENTRIES = claims.index()
+BOUNDS = Path(fltheory.__file__).parent / "bounds"
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """All claims in one process, so that a letter with two meanings is noticed."""
+    return {id_: entry.load() for id_, entry in ENTRIES.items()}
+
+
+def test_what_is_listed_is_what_is_loaded(loaded):
+    for id_, claim in loaded.items():
+        entry = ENTRIES[id_]
+        assert isinstance(claim, Claim)
+        assert (claim.id, claim.kind, claim.title) == (entry.id, Kind(entry.kind), entry.title)
+        assert (claim.source.paper, claim.source.reference) == (entry.paper, entry.reference)
+        assert entry.path.parent.name == entry.paper
+        assert entry.path.stem == re.sub(r"[.-]", "_", entry.id.partition(".")[2]).lower()
+
+
+def test_proofs_use_statements_that_are_there(loaded):
+    for claim in loaded.values():
+        assert not set(claim.uses) - ENTRIES.keys(), claim.id
+        assert claim.id not in claim.uses
+
+
+def test_what_is_ours_is_derived_on_its_page(loaded):
+    for id_, claim in loaded.items():
+        text = inspect.getdoc(ENTRIES[id_].module())
+        for word in ("corrected", "sharp"):
+            if any(form.variant.startswith(word) for form in claim.forms):
+                assert re.search(rf"\*\*Derivation of the {word} form", text), (id_, word)
+
+
+def test_pages_and_statements_are_readable(loaded):
+    for id_, claim in loaded.items():
+        html = page(inspect.getdoc(ENTRIES[id_].module()))
+        assert "system-message" not in html, id_
+        assert "problematic" not in html, id_
+        for form in claim.forms:
+            assert mathml(form.latex()).startswith("<math"), (id_, form.variant)
+
+
+def test_nobody_writes_down_a_verdict():
+    for path in BOUNDS.rglob("*.py"):
+        assert not re.search(r"\b(HOLDS|VIOLATED|INCONCLUSIVE|NOT_APPLICABLE)\b", path.read_text()), path
+
+
+def test_sweeps_vary_what_their_instances_know(loaded):
+    for claim in loaded.values():
+        for form in claim.forms:
+            found = claim.check_of(form)
+            if isinstance(found, Sweeps):
+                for sweep in found.sweeps:
+                    assert {sweep.name, *sweep.base} == set(found.source.space.parameters), (claim.id, sweep.name)
+
+
+@pytest.mark.parametrize("id_", ENTRIES)
+def test_what_is_ours_holds_and_everything_can_be_evaluated(id_):
+    for verdict in check(ENTRIES[id_].load(), effort=QUICK):
+        assert verdict.outcome is not Outcome.NOT_APPLICABLE, (verdict.variant, verdict.reason)
+        if not verdict.variant.startswith("published"):
+            assert verdict.outcome is Outcome.HOLDS, (verdict.variant, verdict.reason)
