@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import functools
 import keyword
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -234,8 +235,8 @@ _FLOAT: dict[str, Any] = {
     "_abs": np.abs,
     "_exp": np.exp,
     "_log": np.log,
-    "_binomial": lambda n, k: float(sp.binomial(int(n), int(k))),
-    "_factorial": lambda n: float(sp.factorial(int(n))),
+    "_binomial": lambda n, k: math.comb(int(n), int(k)),
+    "_factorial": lambda n: math.factorial(int(n)),
     "_pi": np.pi,
     "_e": np.e,
 }

@@ -207,6 +207,8 @@ def ratio(point: Params, top: int, bottom: int = 1) -> Any:
 
 
 def _exact(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        return value
     if isinstance(value, np.ndarray):
         out = np.empty(value.shape, dtype=object)
         for where in np.ndindex(value.shape):

@@ -148,6 +148,7 @@ def _counterexample(trials: Trials, point: Params, reading: Reading, arithmetic:
         lhs=str(lhs),
         rhs=str(rhs),
         ratio=ratio,
+        sign="≠" if reading.equality else ">",
         relation=reading.relation,
         where=dict(reading.where),
         arithmetic=arithmetic,

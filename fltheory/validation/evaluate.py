@@ -36,6 +36,8 @@ class Reading:
         Which of the relations of the form.
     where
         Values of the indices, entry of a curve, and outcome.
+    equality
+        Whether the relation is ``lhs = rhs``.
     """
 
     lhs: Any
@@ -44,14 +46,18 @@ class Reading:
     violated: bool
     relation: int
     where: Mapping[str, int]
+    equality: bool = False
 
     @property
     def margin(self) -> float | None:
-        """Smallest ``rhs / lhs``; below 1 where the relation fails, ``None`` where there is nothing to compare."""
+        """Smallest ``rhs / lhs``; below 1 where the relation fails, ``None`` where there is nothing to compare.
+
+        For an equality the smaller of the two ratios.
+        """
         lhs, rhs = float(self.lhs), float(self.rhs)
-        if lhs > 0 and math.isfinite(rhs / lhs):
-            return rhs / lhs
-        return None
+        if not (lhs > 0 and math.isfinite(rhs / lhs)):
+            return None
+        return min(rhs / lhs, lhs / rhs) if self.equality and rhs > 0 else rhs / lhs
 
 
 def read(form: Form, env: Env, *, exact: bool = False, side: str = "") -> Reading:
@@ -152,7 +158,7 @@ def _compared(
             place["entry"] = int(np.ravel_multi_index(entry, left.shape))
         judge = _judge_exact if exact else _judge_float
         score, violated = judge(left[entry], right[entry], equality=equality, strict=strict)
-        yield Reading(left[entry], right[entry], score, violated, number, place)
+        yield Reading(left[entry], right[entry], score, violated, number, place, equality)
 
 
 def _scores(lhs: Any, rhs: Any, *, equality: bool) -> Any:

@@ -174,6 +174,7 @@ def _as_counterexample(trials: Trials, check: Sweeps, grown: Trend) -> Counterex
         lhs=f"{grown.parameter}^{grown.measured_slope:.4g}",
         rhs=f"{grown.parameter}^{grown.claimed_slope:.4g}",
         ratio=None,
+        sign=">",
         relation=0,
         where={},
         arithmetic="float64",

@@ -31,6 +31,8 @@ class Counterexample:
         Both sides of the failing relation, as text (exact where they are).
     ratio
         ``lhs / rhs`` where that makes sense.
+    sign
+        How the sides compare: ``>`` where ``<=`` was claimed, ``≠`` where equality was.
     relation, where
         Which relation of the form, at which indices.
     arithmetic
@@ -45,6 +47,7 @@ class Counterexample:
     lhs: str
     rhs: str
     ratio: float | None
+    sign: str
     relation: int
     where: Mapping[str, int]
     arithmetic: str
@@ -57,7 +60,7 @@ class Counterexample:
     def in_one_line(self) -> str:
         """Return the instance and what fails on it, for tables."""
         parameters = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())
-        return f"{parameters}: {_short(self.lhs)} > {_short(self.rhs)}"
+        return f"{parameters}: {_short(self.lhs)} {self.sign} {_short(self.rhs)}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -20,7 +20,7 @@ def test_continuous_integration_finds_both_commands() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     function = re.search(r"command_of\(\) \{.*?\n\}", script, re.DOTALL)
     assert function
-    for marker, word in (("main-job", "fltheory run"), ("tests", "pytest")):
+    for marker, word in (("main-job", "fltheory validate"), ("tests", "pytest")):
         done = subprocess.run(
             ["bash", "-c", f"{function.group()}; command_of {marker}"],
             cwd=ROOT,

@@ -1,0 +1,144 @@
+r"""Equation (63): the induction of Theorem 3.1 closes.
+
+Write :math:`S = \mathbb E[\sum_k p_\tau^k s_\tau^k]` and :math:`\Delta_\tau = \mathbb E[\bar\Delta_{\tau E}]`. From
+the recursion (62) with :math:`\eta_\tau = \frac{16E}{\mu S(\tau E + \gamma)}`, and from
+:math:`\Delta_\tau \le \frac{M_\tau D + V}{\tau E + \gamma}`, as published
+
+.. math::
+   \Delta_{\tau+1} &\le \frac{\tau E + \gamma - 2E}{\tau E + \gamma}\, \frac{M_\tau D + V}{\tau E + \gamma}
+   + \Bigl(\frac{16E}{\mu S}\Bigr)^2 \frac{B}{(\tau E + \gamma)^2} + \frac{\frac12 z_\tau D}{\tau E + \gamma} \\
+   &\le \frac{\tau E + \gamma - E}{(\tau E + \gamma)^2} (M_\tau D + V) + \frac{\frac12 z_\tau D}{\tau E + \gamma}
+   + \underbrace{\Bigl(\frac{16E}{\mu S}\Bigr)^2 \frac{B}{(\tau E + \gamma)^2}
+   - \frac{E (M_\tau D + V)}{(\tau E + \gamma)^2}}_{\le 0} \\
+   &\le \frac{M_\tau D + V}{(\tau+1)E + \gamma}
+   + \frac{\frac12 \frac{\tau E + \gamma + E}{\tau E + \gamma} z_\tau D}{(\tau+1)E + \gamma}
+   \le \frac{M_{\tau+1} D + V}{(\tau+1)E + \gamma} .
+
+Every link is claimed, the bracket too, and the start :math:`\Delta_0 \le V/\gamma`. The second link is an equality.
+The text starts the induction with :math:`\Delta_0 \le V/\gamma^2`, which is more than needed since
+:math:`\gamma \ge 1`.
+
+What the steps need: :math:`S \le \theta E`, a consequence of Assumption 3.5, so that :math:`\gamma \ge 4E`; then the
+contraction factor is positive and :math:`\frac{\tau E + \gamma + E}{2(\tau E + \gamma)} \le 1`. Everything rests on
+(62), which is a claim of its own.
+
+In the scan the denominator of :math:`D` repeats :math:`\Gamma_k`; the first link is right only without it, so it is
+read as :math:`D = 64E \sum_k \mathbb E[p_\tau^k s_\tau^k] \Gamma_k / (\mu S)`.
+
+Instances: all numbers free, with :math:`\Delta_\tau` and :math:`\Delta_{\tau+1}` any share of what the premises
+allow.
+
+Source: Ruan et al., AISTATS 2021, appendix A.2, (63); :math:`\gamma`, :math:`D`, :math:`V` of Theorem 3.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Le, Max, Rational
+
+from fltheory.bounds._algebra import compiled
+from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
+from fltheory.bounds._space import ExactPoint, Integer, Params, Real, Space
+from fltheory.bounds._symbols import E, L, eta, mu, tau
+from fltheory.bounds.ruan._symbols import (
+    D,
+    Delta_later,
+    Delta_now,
+    Delta_start,
+    M_next,
+    M_tau,
+    V,
+    gamma,
+    mean_B,
+    mean_ps,
+    mean_ps_Gamma,
+    theta,
+    z_tau,
+)
+
+at = tau * E + gamma
+unit = 16 * E / (mu * mean_ps)
+bound = (M_tau * D + V) / at
+recursion = (1 - mu * eta * mean_ps / 8) * Delta_now + eta**2 * mean_B + 2 * eta * z_tau * mean_ps_Gamma
+definitions = (
+    (gamma, Max(32 * E * (1 + theta) * L / (mu * mean_ps), 4 * E**2 * theta / mean_ps)),
+    (eta, unit / at),
+    (D, 64 * E * mean_ps_Gamma / (mu * mean_ps)),
+    (V, Max(gamma**2 * Delta_start, unit**2 * mean_B / E)),
+    (M_next, M_tau + z_tau),
+)
+
+half = Rational(1, 2) * z_tau * D
+bracket = unit**2 * mean_B / at**2 - E * (M_tau * D + V) / at**2
+first = (at - 2 * E) / at * bound + unit**2 * mean_B / at**2 + half / at
+second = (at - E) / at**2 * (M_tau * D + V) + half / at + bracket
+third = (M_tau * D + V) / (at + E) + half * (at + E) / at / (at + E)
+last = (M_next * D + V) / (at + E)
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Return constants, and distances that fulfil the premises."""
+    env: dict[str, Any] = {
+        "E": point["E"],
+        "tau": point["tau"],
+        "mu": point["mu"],
+        "L": point["mu"] * point["condition"],
+        "theta": point["theta"],
+        "mean_ps": point["theta"] * point["E"] * point["activity"],
+        "mean_B": point["B"],
+        "mean_ps_Gamma": point["Gamma"],
+        "M_tau": point["tau"] * point["heterogeneous"],
+        "z_tau": point["z"],
+        "Delta_start": point["start"],
+    }
+    exact = isinstance(point, ExactPoint)
+    for letter, value in definitions:
+        env[letter.name] = compiled(value)(env, exact=exact)
+    env["Delta_now"] = point["now"] * compiled(bound)(env, exact=exact)
+    env["Delta_later"] = point["later"] * compiled(recursion)(env, exact=exact)
+    return env
+
+
+claim = Claim(
+    id="ruan.eq-63",
+    kind=Kind.IDENTITY,
+    title="the induction of Theorem 3.1 closes",
+    source=Source("ruan", "appendix A.2, (63)"),
+    forms=(
+        Form(
+            statement=(
+                Le(Delta_start, V / gamma),
+                Le(Delta_later, first),
+                Le(first, second),
+                Le(bracket, 0),
+                Le(second, third),
+                Le(third, last),
+            ),
+            where=definitions,
+            premises=(Le(Delta_now, bound), Le(Delta_later, recursion)),
+        ),
+    ),
+    assumptions=(Assumption("bounded coefficients (3.5), summed", Le(mean_ps, theta * E)),),
+    uses=("ruan.eq-62",),
+    check=Instances(
+        space=Space(
+            {
+                "E": Integer(1, 5),
+                "tau": Integer(0, 30),
+                "z": Integer(0, 1),
+                "mu": Real(0.01, 100, log=True),
+                "condition": Real(1, 1000, log=True),
+                "theta": Real(0.05, 20, log=True),
+                "activity": Real(0.001, 1, log=True),
+                "B": Real(0, 10000),
+                "Gamma": Real(0, 100),
+                "heterogeneous": Real(0, 1),
+                "start": Real(0, 10),
+                "now": Real(0, 1),
+                "later": Real(0, 1),
+            }
+        ),
+        realise=realise,
+    ),
+)

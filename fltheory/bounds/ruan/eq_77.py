@@ -1,0 +1,55 @@
+r"""Equation (77): under scheme C the expected sum of the coefficients, heterogeneous participation.
+
+As (73), with a law of the step counts per client. As published
+
+.. math:: \mathbb E\Bigl[\sum_{k=1}^N p_\tau^k\Bigr] = E \sum_{k=1}^N p^k\, \mathbb E\Bigl[\frac1{s_\tau^k}\Bigr] .
+
+The formula divides by :math:`s_\tau`, so :math:`s_\tau^k \ge 1` is assumed. The section allows inactive clients,
+whose coefficient scheme C sets to 0; the reading ``published@inactive`` therefore takes :math:`1/s_\tau` as 0 for
+them. It is true in both readings: expectations add up.
+
+Instances: up to three clients with any weights and up to three steps; a law of the step counts per client, which may
+depend on a hidden state of the round, so that counts may be dependent; all outcomes are enumerated. With inactive
+clients there are up to two steps.
+
+Source: Ruan et al., AISTATS 2021, appendix A.4.3, (77).
+"""
+
+from __future__ import annotations
+
+from sympy import Eq, Sum
+
+from fltheory.bounds._algebra import EE
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import E, N, k, p
+from fltheory.bounds.ruan._participation_laws import (
+    all_active,
+    inverse,
+    scheme_c_heterogeneous,
+    scheme_c_heterogeneous_inactive,
+    weights_sum_to_one,
+)
+from fltheory.bounds.ruan._symbols import p_drawn, s_drawn
+
+total = EE(Sum(p_drawn[k], (k, 1, N)))
+
+claim = Claim(
+    id="ruan.eq-77",
+    kind=Kind.IDENTITY,
+    title="scheme C, heterogeneous: sum of coefficients",
+    source=Source("ruan", "appendix A.4.3, (77)"),
+    forms=(
+        Form(
+            statement=Eq(total, E * Sum(p[k] * EE(1 / s_drawn[k]), (k, 1, N)), evaluate=False),
+        ),
+        Form(
+            variant="published@inactive",
+            statement=Eq(total, E * Sum(p[k] * EE(inverse[k]), (k, 1, N)), evaluate=False),
+            assumptions=(weights_sum_to_one,),
+            check=scheme_c_heterogeneous_inactive,
+            note="1/s counts as 0 for an inactive client",
+        ),
+    ),
+    assumptions=(weights_sum_to_one, all_active),
+    check=scheme_c_heterogeneous,
+)
