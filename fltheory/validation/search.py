@@ -39,7 +39,7 @@ def search(trials: Trials, *, budget: int, seed: int) -> None:
 
     _by_hypothesis(score, trials, space, min(budget // 8, 50), seed)
     rng = generator(seed, Purpose.SEARCH)
-    for point in random_points(space, rng, budget // 3 if space.reals() else budget):
+    for point in random_points(space, rng, -(-budget // 3) if space.reals() else budget):
         if trials.violated or trials.calls >= budget:
             return
         score(point)

@@ -9,7 +9,7 @@ from fltheory.validation.verdict import Outcome
 from tests.planted import FALSE, TRUE, binomial, smoothness
 
 RUNS = 1000
-SMALL, LARGER = Effort(instances=7, experiments=2), Effort(instances=60, experiments=8)
+SMALL, LARGER = Effort(instances=9, experiments=3), Effort(instances=60, experiments=8)
 
 
 @pytest.mark.parametrize("make", TRUE, ids=lambda make: make.__name__)
@@ -17,9 +17,10 @@ SMALL, LARGER = Effort(instances=7, experiments=2), Effort(instances=60, experim
 def test_what_is_true_and_tight_is_never_called_violated(make, part):
     claim = make()
     for seed in range(part, RUNS, 2):
-        verdict = check(claim, effort=LARGER if seed % 50 < 2 else SMALL, seed=seed)[0]
-        assert verdict.outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE), (seed, verdict.reason)
-        if claim.id != "planted.sampled":
+        larger = seed % 50 < 2
+        verdict = check(claim, effort=LARGER if larger else SMALL, seed=seed)[0]
+        assert verdict.outcome is not Outcome.VIOLATED, (seed, verdict.reason)
+        if larger and claim.id != "planted.sampled":
             assert verdict.outcome is Outcome.HOLDS, (seed, verdict.reason)
 
 
