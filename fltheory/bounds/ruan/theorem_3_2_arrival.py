@@ -1,18 +1,20 @@
 r"""Theorem 3.2, arrival: how far the minimiser moves when a client joins.
 
-Client :math:`l` with :math:`n_l` samples joins clients that have :math:`n` samples together and objective :math:`F`; the new
-objective is :math:`\tilde F = \frac{n}{n+n_l} F + \frac{n_l}{n+n_l} F_l`. With :math:`\Gamma_l = F_l(w^*) - F_l^*`, as published
+Client :math:`l` with :math:`n_l` samples joins clients that have :math:`n` samples together and objective :math:`F`;
+the new objective is :math:`\tilde F = \frac{n}{n+n_l} F + \frac{n_l}{n+n_l} F_l`. With
+:math:`\Gamma_l = F_l(w^*) - F_l^*`, as published
 
 .. math:: \|w^* - \tilde w^*\| \le \frac{2\sqrt{2L}}{\mu}\,\frac{n_l}{n + n_l}\,\sqrt{\Gamma_l} .
 
 The published form is true and never tight.
 
-**Derivation of the corrected form.** The proof uses :math:`\|w - \tilde w^*\| \le \frac2\mu\|\nabla\tilde F(w)\|`; strong convexity
-gives the same with :math:`\frac1\mu`. Everything else stays, so the constant halves.
+**Derivation of the corrected form.** The proof uses :math:`\|w - \tilde w^*\| \le \frac2\mu\|\nabla\tilde F(w)\|`;
+strong convexity gives the same with :math:`\frac1\mu`. Everything else stays, so the constant halves.
 
-**Derivation of the sharp form.** Write :math:`r = n/n_l`, :math:`v = \tilde w^* - w^*` and :math:`g = \nabla F(\tilde w^*)`. At the new
-minimiser :math:`\nabla F_l(\tilde w^*) = -r g`. Strong convexity of :math:`F_l` between :math:`\tilde w^*` and :math:`w^*`, and smoothness
-between :math:`\tilde w^*` and the minimum of :math:`F_l`, give
+**Derivation of the sharp form.** Write :math:`r = n/n_l`, :math:`v = \tilde w^* - w^*` and
+:math:`g = \nabla F(\tilde w^*)`. At the new minimiser :math:`\nabla F_l(\tilde w^*) = -r g`. Strong convexity of
+:math:`F_l` between :math:`\tilde w^*` and :math:`w^*`, and smoothness between :math:`\tilde w^*` and the minimum of
+:math:`F_l`, give
 
 .. math:: F_l(w^*) \ge F_l(\tilde w^*) + r\langle g, v\rangle + \tfrac\mu2\|v\|^2, \qquad
    F_l(\tilde w^*) - F_l^* \ge \tfrac{1}{2L}\|r g\|^2 .
@@ -24,7 +26,8 @@ Since :math:`\nabla F(w^*) = 0`, strong convexity of :math:`F` gives :math:`\lan
 
 It is attained in one dimension by :math:`F(w) = \frac\mu2 w^2` and an :math:`F_l` with curvature :math:`\mu` up to
 :math:`\tilde w^*` and :math:`L` beyond it, so the constant cannot be improved, in any dimension. For equal constants
-:math:`L = \mu` it is half the published one; for :math:`L \gg \mu` and small :math:`r` the gain grows like :math:`\sqrt{L/\mu}`.
+:math:`L = \mu` it is half the published one; for :math:`L \gg \mu` and small :math:`r` the gain grows like
+:math:`\sqrt{L/\mu}`.
 
 Source: Ruan et al., AISTATS 2021, section 3.3, (4), and appendix A.3.
 """
@@ -37,33 +40,24 @@ from sympy import Le, sqrt
 
 from fltheory.bounds._algebra import Norm, scalar
 from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._space import Params
 from fltheory.bounds._symbols import L, mu, w_star
-from fltheory.functions import Kinked
+from fltheory.bounds.ruan._shift import SPACE, Gamma_l, n_l, shift, w_new
 
 n_old = scalar("n_old", "n", "number of samples of all clients before the shift")
-n_l = scalar("n_l", "n_l", "number of samples of the client that joins or leaves")
-w_new = scalar("w_new", r"\tilde w^*", "minimiser of the objective after the shift")
-Gamma_l = scalar("Gamma_l", r"\Gamma_l", "gap of the joining client at the old minimiser")
 
 
 def realise(point: Params) -> dict[str, Any]:
     """Return both minimisers and the gap of the joining client, the last one."""
-    low, high = point["mu"], point["mu"] * point["condition"]
-    slopes = {side: low + (high - low) * point[side] for side in ("left", "right")}
-    functions = Kinked(centre=point["centre"], knot=point["knot"], **slopes)
-    counts = point["n"]
-    old = counts * 1
-    old[-1] = 0 * old[-1]
-    before, after = functions.minimiser(old / old.sum()), functions.minimiser(counts / counts.sum())
+    found = shift(point)
     return {
-        "mu": low,
-        "L": high,
-        "n_old": old.sum(),
-        "n_l": counts[-1],
-        "w_star": before,
-        "w_new": after,
-        "Gamma_l": functions.value(-1, before),
+        "mu": found.mu,
+        "L": found.L,
+        "n_old": found.rest,
+        "n_l": found.own,
+        "w_star": found.at_rest,
+        "w_new": found.at_whole,
+        "Gamma_l": found.gap_at_rest,
     }
 
 
@@ -88,20 +82,5 @@ claim = Claim(
             note="attained in one dimension",
         ),
     ),
-    check=Instances(
-        space=Space(
-            {
-                "N": Integer(2, 3),
-                "d": Integer(1, 2),
-                "mu": Real(0.1, 10, log=True),
-                "condition": Real(1, 100, log=True),
-                "n": Real(0.05, 20, log=True, shape=("N",)),
-                "centre": Real(-3, 3, shape=("N", "d")),
-                "knot": Real(-3, 3, shape=("N", "d")),
-                "left": Real(0, 1, shape=("N", "d")),
-                "right": Real(0, 1, shape=("N", "d")),
-            }
-        ),
-        realise=realise,
-    ),
+    check=Instances(space=SPACE, realise=realise),
 )

@@ -1,0 +1,125 @@
+r"""Table 1: two clients on the line, for rates; and the point that a run tends to, for heterogeneous participation.
+
+Rates: :math:`F_k(w) = \frac12(w - c_k)^2` with :math:`c = (-a, a)`, so that :math:`\mu = L = 1` and
+:math:`\Gamma = a^2/2`, with noise of equal variance :math:`\sigma^2` and :math:`E = 128` assigned steps; the run uses
+the learning rate of Theorem 3.1 and starts at distance 1 from :math:`w^* = 0`. Everything else is hidden in the
+constant of a rate.
+
+Limits: for decreasing rates a run tends to the minimiser of :math:`\sum_k \mathbb E[p_\tau^k s_\tau^k] F_k`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sympy import Sum
+
+from fltheory.algorithms.ruan import Ruan
+from fltheory.bounds._algebra import EE, Env, scalar
+from fltheory.bounds._claim import Experiments, Form, Instances, Method, Sweep, Sweeps
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import E, Gamma, N, k, mu, p, sigma_sq
+from fltheory.bounds.ruan import _theorem
+from fltheory.bounds.ruan._symbols import D, mean_ps, p_drawn, s_drawn
+from fltheory.experiment import Experiment
+from fltheory.participation import Participation
+from fltheory.quadratic.problem import Quadratic
+from fltheory.trajectories import Trajectories
+
+STEPS = 128
+
+Gamma_all = scalar("ruan_Gamma_all", r"\Gamma", "non-IID metric of all clients, the weighted mean of theirs")
+sigma_bar_sq = scalar("ruan_sigma_bar_sq", r"\bar\sigma_N^2", "sum of squared weights times variances")
+limit = scalar(
+    "ruan_limit", r"\lim_\tau \|w_{\tau E}^{\mathcal{G}} - w^*\|^2", "squared distance of the limit of a run"
+)
+
+MEANS = ((Gamma_all, Sum(p[k] * Gamma[k], (k, 1, N))), (sigma_bar_sq, Sum(p[k] ** 2 * sigma_sq[k], (k, 1, N))))
+"""Definitions of the table."""
+
+BIAS = Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / mean_ps
+"""Weighted mean of the clients' gaps, with the weights that they get in a run."""
+
+BASE: dict[str, Any] = {"tau": 60, "sigma_sq": 1.0, "spread": 1.0, "N": 2}
+
+
+def line(point: Params) -> Quadratic:
+    """Return clients on the line, half of them to either side."""
+    count = int(point["N"])
+    centre = point["spread"] * np.where(np.arange(count) % 2 == 0, -1.0, 1.0)[:, None]
+    centre = centre - centre.mean()
+    return Quadratic(
+        hessian=np.ones((count, 1)),
+        linear=-centre,
+        constant=0.5 * (centre**2).sum(axis=1),
+        sample_counts=np.ones(count),
+        noise_sq=np.full(count, float(point["sigma_sq"])),
+        start=np.ones(1),
+    )
+
+
+def rates(
+    scheme: str, participation: Callable[[Params], Participation], sweeps: tuple[Sweep, ...], **more: Any
+) -> Sweeps:
+    """Return sweeps of runs with the learning rate of Theorem 3.1; ``more`` are further quantities."""
+
+    def experiment(point: Params) -> Experiment:
+        problem, work = line(point), participation(point)
+        return Experiment(
+            problem=problem,
+            algorithm=Ruan(scheme=scheme),
+            participation=work,
+            rounds=int(point["tau"]),
+            rate=_theorem.staircase(_theorem.setting(problem, work, scheme)),
+        )
+
+    def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
+        assert isinstance(run.problem, Quadratic)
+        env = _theorem.setting(run.problem, run.participation, scheme)
+        extra = {name: value(point, env) for name, value in more.items()}
+        return env | {"tau": point["tau"], "ruan_distance": trajectories.distance_sq[0, -1]} | extra
+
+    # Sweeps fix all parameters; the space is what a single instance may be.
+    space = Space({"N": Integer(1, 8), "tau": Integer(1, 1000), "sigma_sq": Real(0, 1e6), "spread": Real(0, 1e3)})
+    return Sweeps(source=Experiments(space=space, experiment=experiment, quantities=quantities), sweeps=sweeps)
+
+
+def growing(name: str, first: float, count: int, base: dict[str, Any], *, factor: int = 4) -> Sweep:
+    """Return a geometric sweep."""
+    values = tuple(first * factor**i for i in range(count))
+    return Sweep(name, values, {key: value for key, value in base.items() if key != name})
+
+
+def limits(scheme: str) -> Instances:
+    """Return limits of runs with heterogeneous participation."""
+
+    def realise(point: Params) -> Env:
+        problem = _theorem.quadratics(
+            {**point, "noise": np.zeros(point["N"]), "loud": 1.0, "start": np.zeros(point["d"])}
+        )
+        count, steps = point["N"], point["E"]
+        law = _theorem.two_values({**point, "participation": "heterogeneous"})
+        work = Participation(num_clients=count, local_steps=steps, steps=law)
+        env = _theorem.setting(problem, work, scheme)
+        weights = sum(c * a * s for c, a, s in zip(env["chance"], env["p_drawn"], env["s_drawn"], strict=True))
+        tends_to = problem.objective(weights / weights.sum()).w_star
+        return env | {"ruan_limit": ((tends_to - env["w_star"]) ** 2).sum()}
+
+    parameters = _theorem.clients(most=3, schemes=(scheme,))
+    for unused in ("participation", "noise", "loud", "start"):
+        del parameters[unused]
+    return Instances(space=Space(parameters), realise=realise, method=Method.EXACT, rational=False)
+
+
+def limit_forms() -> tuple[Form, ...]:
+    """Return the published bound on the limit, and the sharp one."""
+    return (
+        Form(statement=limit <= D / E, where=((D, _theorem.D_PRINTED),)),
+        Form(
+            variant="sharp",
+            statement=limit <= 2 * BIAS / mu,
+            note="2 in place of 64; approached when one client gets all the weight",
+        ),
+    )

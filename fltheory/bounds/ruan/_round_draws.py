@@ -1,0 +1,137 @@
+r"""One round with random participation, for the steps of the proof that average over it.
+
+Every client completes ``high`` steps with probability :math:`q_k` and ``low`` steps otherwise, independently; if
+devices are homogeneous, all have the law of the first one. Coefficients follow scheme A, B or C; a round of scheme A
+without a complete client changes nothing. :math:`z_\tau = 0` if :math:`\mathbb E[p_\tau^k s_\tau^k]/p^k` is the same
+for all clients, else 1. All draws, and all outcomes of the noise given each of them, are enumerated; :math:`\theta`
+and :math:`G^2` are the smallest that are valid for all draws.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fltheory.bounds._claim import Instances, Rejected
+from fltheory.bounds._space import Choice, ExactPoint, Integer, Integers, Parameter, Params, Real, Space
+from fltheory.bounds.ruan._round import CLIENTS, NOISE, Clients, Round, best, clients_of, constants, paths, play
+
+DRAWN: Mapping[str, Parameter] = {
+    **CLIENTS,
+    **NOISE,
+    "scheme": Choice(("B", "C", "A")),
+    "devices": Choice(("homogeneous", "heterogeneous")),
+    "low": Integers(0, "E", shape=("N",)),
+    "high": Integers(0, "E", shape=("N",)),
+    "q": Real(0, 1, shape=("N",)),
+}
+
+MOST = 64
+"""Outcomes that are enumerated at most, where statements look at every one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Draw:
+    """One outcome of participation: its probability, steps completed, coefficients, and the round."""
+
+    chance: Any
+    completed: Any
+    coefficients: Any
+    played: Round
+
+
+def _drawn(point: Params) -> tuple[Clients, Any, Any, list[Draw]]:
+    """Return clients, learning rate, bound on the ratio of coefficients, and all draws."""
+    clients = clients_of(point)
+    count, steps = point["N"], point["E"]
+    rows = range(count) if point["devices"] == "heterogeneous" else [0] * count
+    laws = [((point["high"][r], point["q"][r]), (point["low"][r], 1 - point["q"][r])) for r in rows]
+    found = []
+    for outcome in itertools.product(*laws):
+        completed = np.array([int(s) for s, _ in outcome])
+        chance = np.prod([q for _, q in outcome])
+        if chance != 0:
+            found.append((chance, completed, coefficients_of(point["scheme"], clients.weights, completed, steps)))
+    if not any((c * s).sum() > 0 for _, s, c in found):
+        raise Rejected("no draw aggregates anything")
+    theta = max((c / clients.weights).max() for _, _, c in found)
+    eta = point["rate"] * clients.largest_rate(steps, theta)
+    draws = [Draw(chance=q, completed=s, coefficients=c, played=play(clients, point, eta, s, c)) for q, s, c in found]
+    return clients, eta, theta, draws
+
+
+def coefficients_of(scheme: str, weights: Any, completed: Any, steps: int) -> Any:
+    """Return the aggregation coefficients of a scheme for given steps completed."""
+    if scheme == "B":
+        return weights * 1
+    if scheme == "C":
+        return weights * [0 if s == 0 else steps for s in completed] / np.maximum(completed, 1)
+    complete = (completed == steps).astype(int)
+    return weights * (len(weights) * complete) / max(int(complete.sum()), 1)
+
+
+def _shared(point: Params, clients: Clients, eta: Any, theta: Any, draws: list[Draw]) -> dict[str, Any]:
+    """Return what both kinds of outcomes need: constants, the law's moments, and whether it is heterogeneous."""
+    ratios = sum(draw.chance * draw.coefficients * draw.completed for draw in draws) / clients.weights
+    tolerance = 0 if isinstance(point, ExactPoint) else 1e-12
+    return {
+        **constants(clients, point, eta, theta),
+        "G_sq": max(draw.played.second_moment for draw in draws),
+        "z_tau": int(bool(ratios.max() - ratios.min() > tolerance * ratios.max())),
+        "common": ratios.min(),
+    }
+
+
+def realise_paths(point: Params) -> dict[str, Any]:
+    """Return all pairs of a draw and an outcome of the noise."""
+    clients, eta, theta, draws = _drawn(point)
+    if sum(len(draw.played.averaged) for draw in draws) > MOST:
+        raise Rejected(f"more than {MOST} outcomes")
+    env = _shared(point, clients, eta, theta, draws)
+    lists: dict[str, list[Any]] = {}
+    for draw in draws:
+        count = len(draw.played.averaged)
+        repeated = {
+            "p_drawn": [draw.coefficients] * count,
+            "s_drawn": [draw.completed] * count,
+            "active_drawn_at": [draw.played.works] * count,
+            "w_best": [best(clients, draw.played, draw.coefficients, o) for o in range(count)],
+            "chance": [draw.chance / count] * count,
+        }
+        for name, values in {**paths(draw.played), **repeated}.items():
+            lists.setdefault(name, []).extend(values)
+    return env | lists
+
+
+def realise_given(point: Params) -> dict[str, Any]:
+    """Return the draws as outcomes, with means over the noise given each of them."""
+    clients, eta, theta, draws = _drawn(point)
+    env = _shared(point, clients, eta, theta, draws)
+    before = point["offset"].dot(point["offset"])
+    lists: dict[str, list[Any]] = {"p_drawn": [], "s_drawn": [], "Delta_after": [], "chance": []}
+    for draw in draws:
+        away = draw.played.averaged[:, -1] - clients.optimum
+        values = (draw.coefficients, draw.completed, (away * away).sum() / len(away), draw.chance)
+        for name, value in zip(lists, values, strict=True):
+            lists[name].append(value)
+    return env | lists | {"Delta_before": before}
+
+
+PATHS = Instances(space=Space({**DRAWN, "E": Integer(1, 2)}), realise=realise_paths)
+"""Rounds with random participation; an outcome is a draw with an outcome of the noise."""
+
+QUIET_PATHS = Instances(
+    space=Space(
+        {name: parameter for name, parameter in DRAWN.items() if name not in NOISE}
+        | {"E": Integer(1, 2), "devices": Choice(("homogeneous",)), "offset": Real(-0.5, 0.5, shape=("d",))}
+    ),
+    realise=realise_paths,
+)
+"""The same with homogeneous devices and without noise, started close to the optimum."""
+
+GIVEN = Instances(space=Space(DRAWN), realise=realise_given)
+"""Rounds with random participation; an outcome is a draw, noise is averaged out."""

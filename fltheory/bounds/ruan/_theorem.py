@@ -1,0 +1,196 @@
+r"""Theorem 3.1: its constants as printed, and the experiments on which it is checked.
+
+Every client has a quadratic :math:`F_k(w) = \frac12\sum_a h_{ka}(w_a - c_{ka})^2` with additive gradient noise. In a
+round it completes ``high`` steps with probability :math:`q_k` and ``low`` steps otherwise, so that all outcomes of a
+round can be listed: expectations over participation in the constants are sums over them, and the exact engine
+averages over the same list.
+
+:math:`\mu` and :math:`L` are the extreme curvatures, :math:`\theta` is the largest ratio that occurs, and :math:`G^2`
+the largest expected squared norm of a stochastic gradient along the run; all of them as small as the instance allows,
+which makes the bounds as strong as they can be. Rounds of scheme A without a complete client count as rounds in which
+nothing happens: moments are not conditional on :math:`K_\tau > 0`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy import Gt, Le, Max, Sum
+
+from fltheory.algorithms.ruan import Ruan
+from fltheory.bounds._algebra import EE, Env, Pos, compiled, scalar
+from fltheory.bounds._claim import Assumption, Rejected
+from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real
+from fltheory.bounds._symbols import E, G_sq, Gamma, L, N, k, mu, p, sigma_sq
+from fltheory.bounds.ruan._symbols import B_tau, D, V, distance_start, gamma, mean_ps, p_drawn, s_drawn, theta
+from fltheory.experiment import Experiment
+from fltheory.participation import Participation, StepCounts
+from fltheory.participation.moments import moments
+from fltheory.participation.schemes import Scheme, scheme_weights
+from fltheory.problem import Origin
+from fltheory.quadratic.gradient_norms import local_gradient_sq
+from fltheory.quadratic.problem import Quadratic
+from fltheory.rates import Inverse
+from fltheory.trajectories import Trajectories
+
+_ps = Sum(p_drawn[k] * s_drawn[k], (k, 1, N))
+_excess = Pos(Sum(p_drawn[k], (k, 1, N)) - 2)
+
+GAMMA = Max(32 * E * (1 + theta) * L / (mu * mean_ps), 4 * E**2 * theta / mean_ps)
+D_PRINTED = 64 * E * Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / (mu * mean_ps)
+B_PRINTED = (
+    2 * (2 + theta) * L * Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N))
+    + (2 + mu / (2 * (1 + theta) * L)) * E * (E - 1) * G_sq * (_ps + theta * _excess * _ps)
+    + 2 * E * G_sq * Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N))
+    + Sum(p_drawn[k] ** 2 * s_drawn[k] * sigma_sq[k], (k, 1, N))
+)
+V_PRINTED = Max(gamma**2 * distance_start, (16 * E / (mu * mean_ps)) ** 2 * EE(B_tau) / E)
+
+B_PROVED = B_PRINTED + 2 * (E - 1) * G_sq * Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N))
+"""With what correlation between participation and the models inside a round costs, see Theorem 3.1."""
+
+CONSTANTS: tuple[tuple[sp.Symbol, Any], ...] = ((gamma, GAMMA), (D, D_PRINTED), (B_tau, B_PRINTED), (V, V_PRINTED))
+"""Definitions of the theorem, in order."""
+
+gradient_sq = scalar(
+    "ruan_gradient_sq", r"\mathbb{E}\|g_t^k\|^2", "expected squared norms of all stochastic gradients of a run"
+)
+
+ASSUMPTIONS = (
+    Assumption("some updates are aggregated", Gt(mean_ps, 0)),
+    Assumption("bounded gradients (3.4)", Le(gradient_sq, G_sq), Origin.MEASURED),
+    Assumption("bounded aggregation coefficients (3.5)", Le(p_drawn[k], theta * p[k]), over=((k, 1, N),)),
+)
+
+
+def clients(*, most: int = 2, steps: int = 3, schemes: tuple[str, ...] = ("A", "B", "C")) -> dict[str, Parameter]:
+    """Return the parameters of client quadratics whose step counts have two values each."""
+    return {
+        "N": Integer(1, most),
+        "d": Integer(1, 2),
+        "E": Integer(1, steps),
+        "scheme": Choice(schemes),
+        "participation": Choice(("homogeneous", "heterogeneous", "full")),
+        "low": Integers(0, "E", shape=("N",)),
+        "high": Integers(0, "E", shape=("N",)),
+        "q": Real(0, 1, shape=("N",)),
+        "n": Real(0.001, 1, log=True, shape=("N",)),
+        "mu": Real(0.1, 10, log=True),
+        "condition": Real(1, 1000, log=True),
+        "curvature": Real(0, 1, shape=("N", "d")),
+        "centre": Real(-3, 3, shape=("N", "d")),
+        "noise": Real(0, 1, shape=("N",)),
+        "loud": Real(1e-3, 1e3, log=True),
+        "start": Real(-3, 3, shape=("d",)),
+    }
+
+
+def quadratics(point: Params, *, unit: float = 1.0) -> Quadratic:
+    """Return the clients' quadratics, each with minimum 0; ``unit`` is that of the noise."""
+    position = point["curvature"] - point["curvature"].min()
+    # Rescaled so that the condition number is the one asked for, unless there is one curvature only.
+    hessian = point["mu"] * (1 + (point["condition"] - 1) * position / max(position.max(), 1e-9))
+    return Quadratic(
+        hessian=hessian,
+        linear=-hessian * point["centre"],
+        constant=0.5 * (hessian * point["centre"] ** 2).sum(axis=1),
+        sample_counts=point["n"],
+        noise_sq=unit * point["loud"] * point["noise"],
+        start=point["start"],
+    )
+
+
+def two_values(point: Params, *, low: str = "low", high: str = "high", q: str = "q") -> StepCounts:
+    """Return the step law: more steps with probability ``q``, fewer otherwise."""
+    steps, count = point["E"], point["N"]
+    pmf = np.zeros((count, steps + 1))
+    for client in range(count):
+        row = client if point["participation"] == "heterogeneous" else 0
+        ends = sorted((int(point[low][row]), int(point[high][row])))
+        pmf[client, ends[1]] += point[q][row]
+        pmf[client, ends[0]] += 1.0 - point[q][row]
+    if point["participation"] == "full":
+        pmf = np.eye(steps + 1)[[steps] * count]
+    return StepCounts(pmf=pmf)
+
+
+def law(problem: Quadratic, participation: Participation, scheme: Scheme, index: int = 0) -> dict[str, Any]:
+    """Return the outcomes of one round, and what the theorem needs to know about them."""
+    weights = problem.weights
+    found = moments(scheme, participation, index, weights)
+    if found.sum_p_s <= 0:
+        raise Rejected("no client ever completes a step")
+    chance, steps, _ = participation.outcomes(index, weights)
+    coefficients = scheme_weights(scheme, weights, steps, participation.local_steps)
+    return {
+        "p_drawn": list(coefficients),
+        "s_drawn": list(steps.astype(float)),
+        "chance": chance,
+        "theta": float((coefficients / weights).max()),
+        "mean_ps": found.sum_p_s,
+        "z": found.z,
+    }
+
+
+def constants(problem: Quadratic) -> dict[str, Any]:
+    """Return the constants of the clients' objectives."""
+    known = problem.constants()
+    return {
+        "N": problem.num_clients,
+        "mu": known["mu"].value,
+        "L": known["L"].value,
+        "Gamma": known["gamma"].value,
+        "sigma_sq": known["sigma_sq"].value,
+        "p": problem.weights,
+        "w_star": known["w_star"].value,
+    }
+
+
+def setting(problem: Quadratic, participation: Participation, scheme: str) -> dict[str, Any]:
+    """Return everything that learning rate and constants depend on, for laws that do not change."""
+    return {"E": participation.local_steps, **constants(problem), **law(problem, participation, Scheme(scheme))}
+
+
+def staircase(env: Env, offset: Any = None) -> Inverse:
+    """Return the learning rate of the theorem; ``offset`` stands for another gamma."""
+    shift = compiled(GAMMA)(env) if offset is None else offset
+    return Inverse(scale=16 / (env["mu"] * env["mean_ps"]), shift=float(shift) / env["E"])
+
+
+def experiment(point: Params, *, rounds: int) -> Experiment:
+    """Return the run of a point with the theorem's learning rate."""
+    problem = quadratics(point)
+    participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=two_values(point))
+    return Experiment(
+        problem=problem,
+        algorithm=Ruan(scheme=point["scheme"]),
+        participation=participation,
+        rounds=rounds,
+        rate=staircase(setting(problem, participation, point["scheme"])),
+    )
+
+
+def along(run: Experiment, trajectories: Trajectories) -> dict[str, Any]:
+    """Return the curves of a run and the smallest bound on its gradients."""
+    mean, covariance = trajectories.curve("model_mean")[0], trajectories.curve("model_covariance")[0]
+    rates = np.array([run.rate_at(index) for index in range(run.rounds)])
+    assert isinstance(run.problem, Quadratic)
+    norms = local_gradient_sq(run.problem, mean[:-1], covariance[:-1], rates, run.participation.local_steps)
+    curve = trajectories.distance_sq[0]
+    # From round 1 on: round 0 holds by definition of V, at times with equality, and would hide the others.
+    return {
+        "tau": np.arange(1, run.rounds + 1),
+        "ruan_distance": curve[1:],
+        "ruan_distance_start": curve[0],
+        "ruan_gradient_sq": norms,
+        "G_sq": norms.max(),
+    }
+
+
+def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
+    """Return the letters of the theorem."""
+    assert isinstance(run.problem, Quadratic)
+    env = setting(run.problem, run.participation, point["scheme"]) | along(run, trajectories)
+    return env | {"M_tau": env["z"] * env["tau"]}

@@ -1,0 +1,201 @@
+r"""Corollary 4.0.3: when to exclude a departing client from the objective.
+
+A client departs at :math:`\tau_0`. Kept in the objective, the bound is
+:math:`f_0(\tau) = \frac{(\tau-\tau_0)D + V}{\tau E+\gamma}`; excluded, with the learning rate restarted, it is
+:math:`f_1(\tau) = \frac{\tilde V}{(\tau-\tau_0)E+\tilde\gamma}`. As published, excluding leads to a smaller training
+loss at the deadline :math:`T` if
+
+.. math:: \min_{\tau \ge \tau_0} f_0(\tau) \ge f_1(T) .
+
+Losses are squared distances: to :math:`w^*` if the client is kept, to :math:`\tilde w^*` if it is excluded.
+
+**What is checked.** The run with the client kept is simulated exactly. Of the run with the client excluded only a
+part of the loss is used that needs no simulation: with :math:`E = 1` the gradient noise of round :math:`t` adds
+:math:`\eta_t^2\sum_k(\tilde p^k)^2\sigma_k^2`, and later rounds take away at most a factor :math:`(1-\eta_sL)^2`
+each. If the rule is right, this part is at most the loss of keeping the client. :math:`f_0` is monotone, so its
+minimum is the smaller one of :math:`f_0(\tau_0)` and the limit :math:`D/E`, whichever range of :math:`\tau` is meant.
+
+**Where it fails.** The rule compares two upper bounds, and :math:`f_0` is far from what it bounds. If the departing
+client's minimiser is near :math:`w^*`, keeping it costs next to nothing (:math:`w^* \approx \tilde w^*`), while
+:math:`D` is large as soon as the *other* clients disagree, and :math:`V` remembers the start. Excluding it restarts
+the learning rate, and with it the noise.
+
+**Derivation of the corrected form.** After the departure both runs tend to :math:`\tilde w^*`. Let :math:`u` bound
+the loss of the run that excludes the client, and :math:`v` the squared distance of the other run from
+:math:`\tilde w^*`. By the triangle inequality in :math:`L^2`
+
+.. math:: \sqrt{\mathbb E\|w_{TE}^{\mathcal G} - w^*\|^2} \ge \|w^* - \tilde w^*\| - \sqrt v ,
+
+so excluding is better if :math:`\|w^* - \tilde w^*\| \ge \sqrt u + \sqrt v`: the bias that is avoided has to exceed
+what noise and start have left of either run. For given :math:`w^* \ne \tilde w^*` this is the case for every late
+enough deadline, with :math:`u = f_1(T)`. The rule is tight: a kept model that is fixed on the line through both
+minimisers attains it.
+
+Instances: published form, two clients that stay, with opposite minimisers, and one that departs; all complete their
+one step, up to 350 rounds. Corrected form, any random kept model with up to three values in up to two dimensions, any
+loss of the other run.
+
+Source: Ruan et al., AISTATS 2021, section 4.3, (8), and appendix A.6.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sympy import Ge, Le, Min, sqrt
+
+from fltheory.algorithms.ruan import Ruan
+from fltheory.bounds._algebra import EE, Env, Norm, NormSq, compiled, scalar
+from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Source
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import E, w_star
+from fltheory.bounds.ruan import _theorem
+from fltheory.bounds.ruan._shift import w_new
+from fltheory.bounds.ruan._symbols import D, V, gamma
+from fltheory.bounds.ruan.corollary_3_2_1 import V_new, gamma_new
+from fltheory.bounds.ruan.eq_9 import tau_0
+from fltheory.experiment import Experiment
+from fltheory.participation import Participation
+from fltheory.participation.schemes import Scheme
+from fltheory.participation.timeline import Departure, Timeline
+from fltheory.quadratic.problem import Quadratic
+from fltheory.trajectories import Trajectories
+
+deadline = scalar("ruan_deadline", "T", "last round")
+loss_kept = scalar(
+    "ruan_loss_kept", r"\ell_0(T)", "expected squared distance to the old minimiser if the client is kept"
+)
+part_excluded = scalar(
+    "ruan_part_excluded",
+    r"\underline{\ell}_1(T)",
+    "part of the loss that noise makes after the restart if the client is excluded",
+)
+loss_excluded = scalar("ruan_loss_excluded", "u", "bound on the loss if the client is excluded")
+w_kept = scalar("ruan_w_kept", r"w_{TE}^{\mathcal{G}}", "model at the deadline if the client is kept", random=True)
+
+
+def clients(point: Params, count: int) -> Quadratic:
+    """Return two clients that disagree and, as a third, the one that departs."""
+    centre = np.array([[-point["apart"]], [point["apart"]], [point["own"]]])[:count]
+    return Quadratic(
+        hessian=np.ones((count, 1)),
+        linear=-centre,
+        constant=0.5 * (centre**2).sum(axis=1),
+        sample_counts=np.array([1.0, 1.0, point["n_l"]])[:count],
+        noise_sq=np.full(count, point["noise"]),
+        start=np.array([point["start"]]),
+    )
+
+
+def experiment(point: Params) -> Experiment:
+    """Return the run with the departed client kept in the objective."""
+    problem, first = clients(point, 3), int(point["tau_0"])
+    timeline = Timeline(departures=(Departure(client=2, round=first, exclude=False),))
+    everyone = Participation(num_clients=3, local_steps=1)
+    return Experiment(
+        problem=problem,
+        algorithm=Ruan(scheme="B"),
+        participation=Participation(num_clients=3, local_steps=1, timeline=timeline),
+        rounds=first + int(point["left"]),
+        rate=_theorem.staircase(_theorem.setting(problem, everyone, "B")),
+    )
+
+
+def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
+    """Return both bounds, the loss of the run, and what noise makes of the other one."""
+    problem, rest = clients(point, 3), clients(point, 2)
+    before = _theorem.setting(problem, Participation(num_clients=3, local_steps=1), "B")
+    after = _theorem.setting(rest, Participation(num_clients=2, local_steps=1), "B")
+    departed = _theorem.setting(problem, run.participation, "B") | _theorem.law(
+        problem, run.participation, Scheme.B, run.rounds
+    )
+    found = _theorem.along(run, trajectories)
+    for env in (before, after, departed):
+        env |= {"G_sq": found["G_sq"], "ruan_distance_start": found["ruan_distance_start"]}
+    offset, offset_new = (float(compiled(_theorem.GAMMA)(env)) for env in (before, after))
+    mean_b = compiled(EE(_theorem.B_PRINTED))
+    shift = abs(float(before["w_star"][0] - after["w_star"][0]))
+    first = int(point["tau_0"])
+    reached = float(np.sqrt(trajectories.distance_sq[0, first]))
+    rates = 16 / (np.arange(int(point["left"])) + offset_new)
+    # What a round adds is forgotten at most as fast as the largest curvature, 1, allows.
+    kept = np.cumprod(np.append(1.0, (1 - rates[:0:-1]) ** 2))[::-1]
+    return {
+        "E": 1,
+        "ruan_gamma": offset,
+        "ruan_gamma_new": offset_new,
+        "ruan_D": compiled(_theorem.D_PRINTED)(departed),
+        "ruan_V": max(offset**2 * found["ruan_distance_start"], 256 * mean_b(before)),
+        "ruan_V_new": max(offset_new**2 * (reached + shift) ** 2, 256 * mean_b(after)),
+        "ruan_tau_0": first,
+        "ruan_deadline": run.rounds,
+        "ruan_loss_kept": trajectories.distance_sq[0, -1],
+        "ruan_part_excluded": float(rates**2 @ kept) * float((after["p"] ** 2 * after["sigma_sq"]).sum()),
+    }
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Return a random kept model around the new minimiser."""
+    chance = point["chance"] / point["chance"].sum()
+    return {
+        "w_star": point["old"],
+        "w_new": 0 * point["old"],
+        "ruan_w_kept": list(point["kept"]),
+        "ruan_loss_excluded": point["loss"],
+        "chance": list(chance),
+    }
+
+
+f_0_min = Min(V / (tau_0 * E + gamma), D / E)
+f_1 = V_new / ((deadline - tau_0) * E + gamma_new)
+
+claim = Claim(
+    id="ruan.corollary-4.0.3",
+    kind=Kind.RULE,
+    title="when to exclude a departing client",
+    source=Source("ruan", "Corollary 4.0.3, (8)"),
+    forms=(
+        Form(
+            statement=Le(part_excluded, loss_kept),
+            premises=(Ge(f_0_min, f_1),),
+            note="a consequence of the rule: of the loss if excluded only the noise since the restart is used",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(loss_excluded, EE(NormSq(w_kept - w_star))),
+            premises=(Ge(Norm(w_star - w_new), sqrt(loss_excluded) + sqrt(EE(NormSq(w_kept - w_new)))),),
+            check=Instances(
+                space=Space(
+                    {
+                        "M": Integer(1, 3),
+                        "d": Integer(1, 2),
+                        "chance": Real(0.05, 1, shape=("M",)),
+                        "kept": Real(-1, 1, shape=("M", "d")),
+                        "old": Real(-3, 3, shape=("d",)),
+                        "loss": Real(0, 3),
+                    }
+                ),
+                realise=realise,
+            ),
+            note="the bias avoided must exceed what is left of both runs",
+        ),
+    ),
+    uses=("ruan.theorem-3.1", "ruan.corollary-3.2.1"),
+    check=Experiments(
+        space=Space(
+            {
+                "tau_0": Real(1, 150),
+                "left": Real(1, 200),
+                "n_l": Real(0.01, 10, log=True),
+                "apart": Real(0.1, 10, log=True),
+                "own": Real(1e-4, 1, log=True),
+                "start": Real(-3, 3),
+                "noise": Real(0, 1),
+            }
+        ),
+        experiment=experiment,
+        quantities=quantities,
+        moments=True,
+    ),
+)

@@ -1,0 +1,195 @@
+r"""Equation (66): the bound of Theorem 3.1 when the laws of participation change over time.
+
+With :math:`\eta_\tau = \frac{16E}{\mu\,\mathbb E[\sum_k p_\tau^k s_\tau^k]}\,\frac{1}{(\tau+1)E+\gamma}` and
+:math:`\gamma` redefined with the smallest :math:`\mathbb E[\sum_k p_\tau^k s_\tau^k]` over all rounds, as published
+
+.. math:: \mathbb E[\bar\Delta_{\tau E}] \le \frac{M_\tau D}{\tau E + \gamma} + \frac{V_\tau}{(\tau E + \gamma)^2},
+   \qquad
+   V_\tau = \max\Bigl\{\gamma^2\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2,\ \Bigl(\frac{16E}{\mu}\Bigr)^2
+   \sum_{t=0}^{\tau-1} \frac{\mathbb E[B_t]}{(\mathbb E[\sum_k p_\tau^k s_\tau^k])^2}\Bigr\} .
+
+**Reading.** Inside the sum over :math:`t` the printed denominator carries the index :math:`\tau`; it is read as
+:math:`t`, which is what the learning rates call for. :math:`D` is not redefined; it is read as the largest of its
+values over the rounds, the smallest constant with which a term :math:`z_\tau D` can be added in every round.
+:math:`B_\tau` is that of Theorem 3.1.
+
+**Where it fails.** The last line of (67) needs :math:`V_{\tau+1} \ge V_\tau + c_\tau` with
+:math:`c_\tau = (16E/\mu)^2\,\mathbb E[B_\tau]/(\mathbb E[\sum_k p_\tau^k s_\tau^k])^2`. A maximum of
+:math:`a = \gamma^2\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2` and a sum does not grow by :math:`c_\tau` while :math:`a`
+is larger. One round suffices: with one client, :math:`E = 1`, noise that makes :math:`c_0` as large as :math:`a`, and
+a large condition number, the noise adds a third of the initial distance while the round contracts by next to nothing.
+
+**Derivation of the corrected form.** Theorem 3.1's proof (the one on its page) gives for every round
+
+.. math:: \mathbb E\bar\Delta_{(\tau+1)E} \le \bigl(1 - \tfrac14\mu\eta_\tau\,\mathbb E\textstyle\sum_k p_\tau^k
+   s_\tau^k\bigr)\,
+   \mathbb E\bar\Delta_{\tau E} + \eta_\tau^2\,\mathbb E[\hat B_\tau] + 2\eta_\tau z_\tau\sum_k\mathbb E[p_\tau^k
+   s_\tau^k]\Gamma_k ,
+
+where :math:`\hat B_\tau` has :math:`(4E-2)G^2` in place of :math:`2EG^2`. With :math:`x = \tau E + \gamma` the
+contraction is :math:`\frac{x-3E}{x+E}`, and :math:`\frac{x-3E}{x+E}\cdot\frac1x \le \frac1{x+E}`,
+:math:`\frac{x-3E}{x+E}\cdot\frac1{x^2} \le \frac1{(x+E)^2}`; the last term is at most :math:`\frac{D}{2(x+E)}`. So
+the induction closes with
+
+.. math:: V_\tau = \gamma^2\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2 + \Bigl(\frac{16E}{\mu}\Bigr)^2
+   \sum_{t=0}^{\tau-1} \frac{\mathbb E[\hat B_t]}{(\mathbb E[\sum_k p_t^k s_t^k])^2} .
+
+The statement for :math:`\tau = 0` is an equality by definition and is left out of the check.
+
+Instances: those of :mod:`~fltheory.bounds.ruan.theorem_3_1`, with one law of step counts up to some round and another
+one after it, and with noise in units of the squared gradient at the start, so that both parts of :math:`V_\tau`
+matter.
+
+Source: Ruan et al., AISTATS 2021, appendix A.2.1, (66) and (67).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sympy import Le, Max, Sum
+
+from fltheory.algorithms.ruan import Ruan
+from fltheory.bounds._algebra import EE, Env, compiled, family, scalar
+from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import E, L, mu, t, tau
+from fltheory.bounds.ruan import _theorem
+from fltheory.bounds.ruan._symbols import D, distance_start, gamma, mean_ps_at, theta
+from fltheory.experiment import Experiment
+from fltheory.participation import Participation
+from fltheory.participation.schemes import Scheme
+from fltheory.participation.steps import TimeVarying
+from fltheory.quadratic.problem import Quadratic
+from fltheory.rates import Table
+from fltheory.trajectories import Trajectories
+
+ROUNDS = 12
+
+mean_B = family("ruan_mean_B", r"\mathbb{E}[B_{<0>}]", "expected second-order term of a round", first=0)
+mean_B_proved = family(
+    "ruan_mean_B_proved", r"\mathbb{E}[\hat B_{<0>}]", "the same with (4E-2)G^2 in place of 2EG^2", first=0
+)
+M_at = family("ruan_M_at", r"M_{<0>}", "number of rounds before one whose participation was heterogeneous", first=0)
+distance_at = family(
+    "ruan_distance_at", r"\mathbb{E}[\bar\Delta_{<0>E}]", "expected squared distance before a round", first=0
+)
+min_ps = scalar(
+    "ruan_min_ps", r"\min_\tau \mathbb{E}[\sum_{k=1}^{N} p_\tau^k s_\tau^k]", "smallest such sum of all rounds"
+)
+last = scalar("ruan_last", "T", "last round")
+
+
+def experiment(point: Params) -> Experiment:
+    """Return a run whose law of step counts changes once."""
+    problem = comparable(point)
+    steps = TimeVarying(
+        laws=(_theorem.two_values(point), _theorem.two_values(point, high="high_later", q="q_later")),
+        starts=(0, point["change"]),
+    )
+    participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=steps)
+    env = setting(problem, participation, point["scheme"])
+    offset, count = float(compiled(GAMMA)(env)), point["E"]
+    rates = [16 * count / (env["mu"] * env["mean_ps_at"][i] * ((i + 1) * count + offset)) for i in range(ROUNDS)]
+    return Experiment(
+        problem=problem,
+        algorithm=Ruan(scheme=point["scheme"]),
+        participation=participation,
+        rounds=ROUNDS,
+        rate=Table(values=np.array(rates)),
+    )
+
+
+def comparable(point: Params) -> Quadratic:
+    """Return the clients' quadratics with noise measured by the gradient at the start."""
+    quiet = _theorem.quadratics(point, unit=0.0)
+    known = _theorem.constants(quiet)
+    return _theorem.quadratics(point, unit=known["L"] ** 2 * float(((quiet.start - known["w_star"]) ** 2).sum()))
+
+
+def setting(problem: Quadratic, participation: Participation, scheme: str) -> dict[str, Any]:
+    """Return the constants and the law of every round."""
+    laws = [_theorem.law(problem, participation, Scheme(scheme), index) for index in range(ROUNDS)]
+    sums = np.array([one["mean_ps"] for one in laws])
+    return {
+        "E": participation.local_steps,
+        **_theorem.constants(problem),
+        **laws[0],
+        "laws": laws,
+        "theta": max(one["theta"] for one in laws),
+        "mean_ps_at": sums,
+        "ruan_min_ps": sums.min(),
+        "ruan_M_at": np.cumsum([0, *(one["z"] for one in laws)]),
+        "ruan_last": ROUNDS,
+    }
+
+
+def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
+    """Return the letters; expectations over participation are taken round by round."""
+    assert isinstance(run.problem, Quadratic)
+    env = setting(run.problem, run.participation, point["scheme"]) | _theorem.along(run, trajectories)
+    rounds = [env | one | {"theta": env["theta"]} for one in env["laws"]]
+    printed, proved = compiled(EE(_theorem.B_PRINTED)), compiled(EE(_theorem.B_PROVED))
+    bias = compiled(_theorem.D_PRINTED)
+    return env | {
+        "ruan_distance_at": [env["ruan_distance_start"], *env["ruan_distance"]],
+        "ruan_mean_B": [printed(one) for one in rounds],
+        "ruan_mean_B_proved": [proved(one) for one in rounds],
+        "ruan_D": max(bias(one) for one in rounds),
+    }
+
+
+GAMMA = Max(32 * E * (1 + theta) * L / (mu * min_ps), 4 * E**2 * theta / min_ps)
+
+
+def terms(expected: Any) -> Any:
+    """Return the sum of the second-order terms so far."""
+    return Sum(expected[t] / mean_ps_at[t] ** 2, (t, 0, tau - 1))
+
+
+def bound(constant: Any) -> Any:
+    """Return the statement with its V."""
+    return Le(distance_at[tau], M_at[tau] * D / (tau * E + gamma) + constant / (tau * E + gamma) ** 2)
+
+
+claim = Claim(
+    id="ruan.eq-66",
+    kind=Kind.BOUND,
+    title="bound for laws that change over time",
+    source=Source("ruan", "appendix A.2.1, (66)"),
+    forms=(
+        Form(
+            statement=bound(Max(gamma**2 * distance_start, (16 * E / mu) ** 2 * terms(mean_B))),
+            where=((gamma, GAMMA),),
+            over=((tau, 1, last),),
+            note="index of the denominator in the sum and the largest D of all rounds are readings",
+        ),
+        Form(
+            variant="corrected",
+            statement=bound(distance_start * gamma**2 + (16 * E / mu) ** 2 * terms(mean_B_proved)),
+            where=((gamma, GAMMA),),
+            over=((tau, 1, last),),
+            note="a sum in place of the maximum, and the second-order term of the proof that closes",
+        ),
+    ),
+    assumptions=_theorem.ASSUMPTIONS,
+    uses=("ruan.eq-62",),
+    check=Experiments(
+        space=Space(
+            {
+                **_theorem.clients(steps=2),
+                "change": Integer(1, ROUNDS - 1),
+                "high_later": _theorem.clients()["high"],
+                "q_later": Real(0, 1, shape=("N",)),
+                "d": Integer(2, 2),
+                "noise": Real(0.25, 1, shape=("N",)),
+                "loud": Real(0.05, 20, log=True),
+                "condition": Real(1, 10000, log=True),
+            }
+        ),
+        experiment=experiment,
+        quantities=quantities,
+        moments=True,
+    ),
+)

@@ -1,0 +1,141 @@
+r"""Equation (9): how much training time must be left for excluding a departing client to pay.
+
+With the bounds :math:`f_0(\tau) = \frac{(\tau-\tau_0)D + V}{\tau E + \gamma}` (client kept) and
+:math:`f_1(\tau) = \frac{V/(\tau_0 E+\gamma) + \Gamma_l}{(\tau-\tau_0)E+\gamma}` (client excluded), the rule (8),
+:math:`\min_{\tau_0 \le \tau \le T} f_0(\tau) \ge f_1(T)`, is said to become
+
+.. math:: T - \tau_0 \ge O\bigl(\sqrt{\Gamma_l\,\tau_0}\bigr) .
+
+What is checked: the smallest :math:`T - \tau_0` from which (8) holds is at most a constant times
+:math:`\sqrt{\Gamma_l\tau_0}`, where the constant may depend on :math:`D, V, E, \gamma`.
+
+**Reading.** The minimum is taken up to the deadline, as in appendix A.6; over all :math:`\tau \ge \tau_0` it would
+tend to :math:`D/E` for a decreasing :math:`f_0` and the threshold would not depend on :math:`\tau_0` at all.
+
+**Where it fails.** :math:`f_0` is monotone. Write :math:`x = T - \tau_0` and :math:`Y = \tau_0 E + \gamma`.
+
+* If :math:`DY \ge EV`, :math:`f_0` increases, (8) reads :math:`f_0(\tau_0) = V/Y \ge f_1(T)`, and the threshold is
+  (88), which is *linear* in :math:`\Gamma_l\tau_0`. For given :math:`D` and :math:`V` every late departure is of this
+  kind.
+* Otherwise (8) reads :math:`f_0(T) \ge f_1(T)`, and the threshold is the positive root of
+  :math:`DE\,x^2 + (\gamma D + EV - E\Gamma_l - EV/Y)\,x + V(\gamma-1) - \Gamma_l Y = 0`. The linear coefficient
+  contains :math:`-E\Gamma_l`, which (89) counts as a constant: the root is linear in :math:`\Gamma_l`.
+
+**Derivation of the corrected form.** In the first case (88) gives
+:math:`x = \frac{1-\gamma}{E} + \frac{\Gamma_l Y}{EV} \le \frac{\Gamma_l Y}{EV}` for :math:`\gamma \ge 1`. In the
+second case a root of :math:`ax^2 + bx - c = 0` with :math:`a > 0` satisfies
+:math:`x \le \frac{(-b)_+}{a} + \sqrt{\frac{(c)_+}{a}}`, and here :math:`-b \le E\Gamma_l` (as :math:`Y \ge 1`) and
+:math:`c \le \Gamma_l Y`. So
+
+.. math:: T - \tau_0 \le \max\Bigl\{\frac{\Gamma_l}{D} + \sqrt{\frac{\Gamma_l(\tau_0E+\gamma)}{DE}},\
+   \frac{\Gamma_l(\tau_0E+\gamma)}{EV}\Bigr\} ,
+
+with constants. For large :math:`\Gamma_l` or :math:`\tau_0` each of the three terms is attained up to a factor that
+tends to 1.
+
+Instances: the threshold in closed form. Sweeps: :math:`\Gamma_l` for an early departure (:math:`f_0` decreasing), and
+:math:`\tau_0`.
+
+Source: Ruan et al., AISTATS 2021, section 4.3, (9), and appendix A.6, (88) and (89). Like there,
+:math:`\tilde\gamma = \gamma` and :math:`\tilde V = V/(\tau_0E+\gamma) + \Gamma_l`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sympy import Ge, Le, Max, sqrt
+
+from fltheory.bounds._algebra import BigO, scalar
+from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Method, Rejected, Source, Sweep, Sweeps
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import E
+from fltheory.bounds.ruan._symbols import D, V, gamma
+
+Gamma_dep = scalar("ruan_Gamma_dep", r"\Gamma_l", "gap of the departing client")
+tau_0 = scalar("ruan_tau_0", r"\tau_0", "round of the departure")
+remaining = scalar("ruan_remaining", r"(T - \tau_0)_{\min}", "smallest remaining time from which the rule excludes")
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Return the threshold of the rule."""
+    steps, offset, gap = point["E"], point["gamma"], point["Gamma_l"]
+    at_departure = point["tau_0"] * steps + offset
+    start, bias = point["V"], point["D"]
+    if bias * at_departure >= steps * start:
+        threshold = (1 - offset) / steps + gap * at_departure / (steps * start)
+    else:
+        slope = offset * bias + steps * start - steps * gap - steps * start / at_departure
+        rest = start * (offset - 1) - gap * at_departure
+        inside = slope**2 - 4 * bias * steps * rest
+        if inside < 0:
+            raise Rejected("the rule excludes at once")
+        threshold = (np.sqrt(inside) - slope) / (2 * bias * steps)
+    if threshold <= 0:
+        raise Rejected("the rule excludes at once")
+    return {
+        "E": steps,
+        "ruan_gamma": offset,
+        "ruan_D": bias,
+        "ruan_V": start,
+        "ruan_Gamma_dep": gap,
+        "ruan_tau_0": point["tau_0"],
+        "ruan_remaining": threshold,
+    }
+
+
+instances = Instances(
+    space=Space(
+        {
+            "E": Integer(1, 10),
+            "gamma": Real(1, 1e4, log=True),
+            "D": Real(1e-3, 1e3, log=True),
+            "V": Real(1e-2, 1e8, log=True),
+            "Gamma_l": Real(1e-2, 1e8, log=True),
+            "tau_0": Real(1, 1e6, log=True),
+        }
+    ),
+    realise=realise,
+    method=Method.EXACT,
+    rational=False,
+)
+later = tau_0 * E + gamma
+
+claim = Claim(
+    id="ruan.eq-9",
+    kind=Kind.RATE,
+    title="remaining time for which excluding pays",
+    source=Source("ruan", "section 4.3, (9)"),
+    forms=(
+        Form(
+            statement=Le(remaining, BigO(sqrt(Gamma_dep * tau_0))),
+            check=Sweeps(
+                source=instances,
+                sweeps=(
+                    Sweep(
+                        "Gamma_l",
+                        (1e4, 1e5, 1e6, 1e7, 1e8, 1e9),
+                        {"E": 5, "gamma": 100.0, "D": 1.0, "V": 1e4, "tau_0": 100.0},
+                    ),
+                    Sweep(
+                        "tau_0",
+                        (1e4, 1e5, 1e6, 1e7, 1e8, 1e9),
+                        {"E": 5, "gamma": 100.0, "D": 1.0, "V": 1e4, "Gamma_l": 100.0},
+                    ),
+                ),
+            ),
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(
+                remaining,
+                Max(Gamma_dep / D + sqrt(Gamma_dep * later / (D * E)), Gamma_dep * later / (E * V)),
+            ),
+            note="linear in the gap, and linear in the time of a late departure; with constants",
+        ),
+    ),
+    assumptions=(Assumption("offset at least 1", Ge(gamma, 1)),),
+    uses=("ruan.eq-88", "ruan.eq-89", "ruan.corollary-4.0.3"),
+    check=instances,
+)

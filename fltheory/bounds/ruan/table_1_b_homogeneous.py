@@ -1,0 +1,67 @@
+r"""Table 1, scheme B, homogeneous participation: rate of convergence.
+
+All work is aggregated with fixed weights, and all clients have the same law of step counts. As published
+
+.. math:: \mathbb E\|w_{\tau E}^{\mathcal G} - w^*\|^2 = O\Bigl(\frac{\bar\sigma_N^2 + \Gamma}{\tau\,\mathbb
+   E[s_\tau]}\Bigr), \qquad
+   \bar\sigma_N^2 = \sum_k (p^k\sigma_k)^2 .
+
+The constant may depend on :math:`\mu, L, E, G` and the start, and the rate is one for :math:`\tau \to \infty`:
+without noise and heterogeneity the claimed side is zero, while a run needs time to forget its start. To first order
+in :math:`1/\tau` the distance is at most :math:`\frac{256}{31\mu^2\tau}` times
+
+.. math:: \frac{\bar\sigma_N^2}{\mathbb E[s_\tau]} + \frac{\operatorname{Var}(s_\tau)}{\mathbb E[s_\tau]^2}\sum_k
+   (p^k)^2\|\nabla F_k(w^*)\|^2 ,
+
+and :math:`\operatorname{Var}(s_\tau) \le E\,\mathbb E[s_\tau]`, so both dependences are right; heterogeneity enters
+only through randomness of the step counts.
+
+Instances: sweeps of :math:`\tau`, :math:`\sigma^2`, :math:`\Gamma` and :math:`1/\mathbb E[s_\tau]` with two clients
+that complete all steps or none, in exact expectation.
+
+Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.2.
+"""
+
+from __future__ import annotations
+
+from sympy import Le
+
+from fltheory.bounds._algebra import BigO, scalar
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._space import Params
+from fltheory.bounds._symbols import tau
+from fltheory.bounds.ruan._rates import BASE, MEANS, STEPS, Gamma_all, growing, rates, sigma_bar_sq
+from fltheory.bounds.ruan._symbols import distance
+from fltheory.participation import BernoulliSteps, Participation
+
+mean_s = scalar("ruan_mean_s", r"\mathbb{E}[s_\tau]", "expected number of steps that a client completes")
+
+
+def participation(point: Params) -> Participation:
+    """Return clients that complete all steps once in a while."""
+    return Participation(
+        num_clients=int(point["N"]), local_steps=STEPS, steps=BernoulliSteps(probability=1 / point["rarely"])
+    )
+
+
+base = {**BASE, "rarely": 2.0}
+
+claim = Claim(
+    id="ruan.table-1-B-homogeneous",
+    kind=Kind.RATE,
+    title="scheme B, homogeneous participation: rate",
+    source=Source("ruan", "Corollary 4.0.1, Table 1"),
+    forms=(Form(statement=Le(distance, BigO((sigma_bar_sq + Gamma_all) / (tau * mean_s))), where=MEANS),),
+    uses=("ruan.theorem-3.1",),
+    check=rates(
+        "B",
+        participation,
+        (
+            growing("tau", 40, 5, base, factor=2),
+            growing("sigma_sq", 1.0, 7, base, factor=8),
+            growing("spread", 1.0, 6, base),
+            growing("rarely", 1.0, 6, base, factor=2),
+        ),
+        ruan_mean_s=lambda point, env: STEPS / point["rarely"],
+    ),
+)

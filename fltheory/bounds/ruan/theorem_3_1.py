@@ -1,0 +1,115 @@
+r"""Theorem 3.1: convergence when clients complete a random number of local steps.
+
+With :math:`\eta_\tau = \frac{16E}{\mu\,\mathbb E[\sum_k p_\tau^k s_\tau^k]}\,\frac{1}{\tau E + \gamma}`, as published
+
+.. math:: \mathbb E\|w_{\tau E}^{\mathcal G} - w^*\|^2 \le \frac{M_\tau D + V}{\tau E + \gamma}, \qquad
+   D = \frac{64E\sum_k \mathbb E[p_\tau^k s_\tau^k]\,\Gamma_k}{\mu\,\mathbb E[\sum_k p_\tau^k s_\tau^k]}, \qquad
+   V = \max\Bigl\{\gamma^2\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2,\
+   \Bigl(\frac{16E}{\mu\,\mathbb E[\sum_k p_\tau^k s_\tau^k]}\Bigr)^2 \frac{\mathbb E[B_\tau]}{E}\Bigr\},
+
+with :math:`\gamma` and :math:`B_\tau` as listed below, and :math:`M_\tau` the number of rounds so far in which
+:math:`\mathbb E[p_t^k s_t^k]/p^k` differs between clients.
+
+**Reading.** The scan shows a stray :math:`\Gamma_k` in the denominator of :math:`D`; the proof of (63) uses :math:`D`
+without it. In :math:`B_\tau` the sign after :math:`\sum_k p_\tau^k - 2` is the positive part of (57). In scheme A the
+moments are not conditional on a complete client: a discarded round is a round, and the engine runs it as such.
+
+**Where it is tight.** Nowhere. :math:`V` contains :math:`\gamma^2` where the induction needs :math:`\gamma`, and
+:math:`\gamma \ge 64` for the three schemes. With heterogeneous participation the run tends to the minimiser of
+:math:`\sum_k \mathbb E[p_\tau^k s_\tau^k] F_k`, and :math:`D/E` is 32 times the sharp bound on its squared distance
+from :math:`w^*` (:mod:`~fltheory.bounds.ruan.table_1_b_heterogeneous`).
+
+**Derivation of the corrected form.** The published proof has gaps: (46) replaces the factor of a sum by a larger one
+although the sum may be negative, (60) takes the expectation over participation as if :math:`\bar w_{\tau E+l}` did
+not depend on it, and (61) divides by a random number before expectations are taken. A proof that avoids all three:
+keep the factor :math:`\kappa = \gamma_\tau(1 - \eta_\tau L) \in [0, 2\eta_\tau]` of (44), and bound distances inside
+the round from below by that at its start, :math:`\Delta_{\tau E+i} \ge \frac12\Delta_{\tau E} - \eta_\tau^2 H_\tau`,
+which is independent of the participation of the round. With
+:math:`\frac12\mu\eta_\tau\sum_k p_\tau^k s_\tau^k \le 2`,
+
+.. math:: \mathbb E\Delta_{(\tau+1)E} \le \bigl(1 - \tfrac14\mu\eta_\tau\,\mathbb E\textstyle\sum_k p_\tau^k
+   s_\tau^k\bigr)\,
+   \mathbb E\Delta_{\tau E} + \eta_\tau^2\,\mathbb E[B_\tau]
+   + \kappa\,\mathbb E\sum_{i,k} p_\tau^k\alpha_{\tau E+i}^k\bigl(F_k(w^*) - F_k(\bar w_{\tau E+i})\bigr) .
+
+If :math:`z_\tau = 1`, the last term is at most :math:`2\eta_\tau\sum_k\mathbb E[p_\tau^k s_\tau^k]\Gamma_k`. If
+:math:`z_\tau = 0`, convexity gives
+:math:`F_k(\bar w_{\tau E+i}) \ge F_k(\bar w_{\tau E}) + \langle\nabla F_k(\bar w_{\tau E}), \bar w_{\tau E+i} -
+\bar w_{\tau E}\rangle`;
+the values at :math:`\bar w_{\tau E}` add up to a multiple of :math:`F(w^*) - F(\bar w_{\tau E}) \le 0`, and by the
+inequality of Cauchy and Schwarz with (26) and (55) the inner products cost at most
+:math:`2\eta_\tau^2 (E-1) G^2\,\mathbb E\sum_k \frac{(p_\tau^k)^2}{p^k}s_\tau^k`. So the third term of :math:`B_\tau`
+gets :math:`(4E-2)G^2` in place of :math:`2EG^2`; call the result :math:`\hat B_\tau \le 2B_\tau`. With
+:math:`x = \tau E + \gamma` the contraction is :math:`1 - 4E/x`, and
+
+.. math:: \Bigl(1 - \frac{4E}{x}\Bigr)\frac1x \le \frac{1}{x+E} - \frac{3E}{x(x+E)} - \frac{4E^2}{x^2(x+E)} ,
+
+so that :math:`V \ge \bigl(16E/(\mu\,\mathbb E\sum_k p_\tau^k s_\tau^k)\bigr)^2\,\mathbb E[\hat B_\tau]/(3E)` closes
+the induction, the start needs :math:`V \ge \gamma\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2` only, and
+:math:`\gamma \ge 4E` allows 40 in place of 64 in :math:`D`. Since :math:`\hat B_\tau/3 \le B_\tau`, this proves the
+published form as well.
+
+Instances: one or two clients with quadratics of different curvature (condition up to 1000), step counts with two
+values per client (none, some, all of them; the same law for all clients or not), schemes A, B, C, noise from none to
+large, starts anywhere; 24 rounds in exact expectation. :math:`\mu, L, \theta, G` are the smallest that the instance
+allows; :math:`G` is taken along the run, in expectation over everything, which asks less than the published
+assumption and so makes the check harder.
+
+Source: Ruan et al., AISTATS 2021, section 3.2, (3), and appendix A.2. The proof's :math:`\gamma_\tau` of (40) and
+:math:`D` of (41) are other quantities than :math:`\gamma` and :math:`D` here.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from sympy import Le, Max, Sum
+
+from fltheory.bounds._algebra import EE
+from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source
+from fltheory.bounds._space import Space
+from fltheory.bounds._symbols import E, Gamma, N, k, mu, tau
+from fltheory.bounds.ruan import _theorem
+from fltheory.bounds.ruan._symbols import (
+    B_tau,
+    D,
+    M_tau,
+    V,
+    distance,
+    distance_start,
+    gamma,
+    mean_ps,
+    p_drawn,
+    s_drawn,
+)
+
+bound = Le(distance, (M_tau * D + V) / (tau * E + gamma))
+
+claim = Claim(
+    id="ruan.theorem-3.1",
+    kind=Kind.BOUND,
+    title="convergence with flexible participation",
+    source=Source("ruan", "Theorem 3.1, (3)"),
+    forms=(
+        Form(statement=bound, where=_theorem.CONSTANTS),
+        Form(
+            variant="corrected",
+            statement=bound,
+            where=(
+                (gamma, _theorem.GAMMA),
+                (D, 40 * E * Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / (mu * mean_ps)),
+                (B_tau, _theorem.B_PROVED),
+                (V, Max(gamma * distance_start, (16 * E / (mu * mean_ps)) ** 2 * EE(B_tau) / (3 * E))),
+            ),
+            note="gamma in place of its square, a third of the noise term, 40 in place of 64; with a proof that closes",
+        ),
+    ),
+    assumptions=_theorem.ASSUMPTIONS,
+    uses=("ruan.eq-62", "ruan.eq-63", "ruan.eq-64-65"),
+    check=Experiments(
+        space=Space(_theorem.clients()),
+        experiment=functools.partial(_theorem.experiment, rounds=24),
+        quantities=_theorem.quantities,
+        moments=True,
+    ),
+)
