@@ -345,7 +345,7 @@ class _Latex(LatexPrinter):
             rf"\sum_{{{self._print(v)}={self._print(low)}}}^{{{self._print(high)}}} " for v, low, high in limits
         )
         inner = self._print(body)
-        return signs + (rf"\left({inner}\right)" if isinstance(body, sp.Add) else inner)
+        return signs + (rf"\left({inner}\right)" if isinstance(body, sp.Add) or inner.startswith("-") else inner)
 
     def _print_EE(self, expr: Any, exp: Any = None) -> str:
         return _raised(rf"\mathbb{{E}}\left[{self._print(expr.args[0])}\right]", exp)
@@ -381,7 +381,7 @@ def _raised(text: str, exp: Any) -> str:
 def _filled(template: str, parts: list[str]) -> str:
     for position, part in enumerate(parts):
         # A command that ends in a letter must not run into the next one.
-        template = template.replace(f"<{position}>", f"{{{part}}}" if part.startswith("\\") else part)
+        template = template.replace(f"<{position}>", f"{{{part}}}" if "\\" in part else part)
     return template
 
 

@@ -26,6 +26,9 @@ from fltheory.validation.verdict import Counterexample, Outcome, Verdict
 TOLERANCE = 0.005
 """Slope of the logarithm of measured over claimed that is still taken for flat."""
 
+FURTHEST = 3.0
+"""Most that exponents are extrapolated, in units of their last change."""
+
 CLEAR = 0.05
 """Uncertainty of that slope above which a sweep tells nothing."""
 
@@ -93,8 +96,10 @@ def _limit(first: float, second: float, third: float) -> tuple[float, float]:
     """Return where three exponents in a row are heading, and how uncertain that is."""
     before, after = second - first, third - second
     settling = abs(after) < abs(before)
-    limit = third - after * after / (after - before) if settling else third
-    return float(limit), float(max(abs(after), abs(limit - third)))
+    step = -after * after / (after - before) if settling else 0.0
+    # Steps that shrink slowly would be extrapolated far beyond what was seen.
+    step = max(-FURTHEST * abs(after), min(step, FURTHEST * abs(after)))
+    return float(third + step), float(max(abs(after), abs(step)))
 
 
 def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int) -> Verdict:
