@@ -176,6 +176,8 @@ def _code(e: Any) -> str:
         body, *limits = e.args
         loops = " ".join(f"for {v} in range(_int({_code(low)}), _int({_code(high)}) + 1)" for v, low, high in limits)
         return f"_sum({_code(body)} {loops})"
+    if isinstance(e, EE) and not is_random(e.args[0]):
+        return _code(e.args[0])
     if isinstance(e, EE):
         return f"_expect(lambda _o: {_code(e.args[0])}, chance)"
     if isinstance(e, AppliedUndef):
@@ -395,4 +397,4 @@ def latex(expression: sp.Basic) -> str:
     if isinstance(expression, Relational):
         sign = {"<=": r"\le", ">=": r"\ge", "==": "=", "<": "<", ">": ">", "!=": r"\ne"}[expression.rel_op]
         return f"{latex(expression.lhs)} {sign} {latex(expression.rhs)}"
-    return str(_Latex({"order": "none", "mul_symbol": None}).doprint(expression))
+    return str(_Latex({"mul_symbol": None}).doprint(expression))

@@ -79,7 +79,7 @@ class Trials:
                     return None
                 reading = read(self.form, env, side="low")
                 # Rounding alone can make two equal sides differ, or fill two sides that vanish.
-                if self.source.rational and (reading.violated or max(abs(reading.lhs), abs(reading.rhs)) < TINY):
+                if self.source.rational and (reading.violated or 0 < max(abs(reading.lhs), abs(reading.rhs)) < TINY):
                     confirmed = self.exactly(point)
                     if confirmed is None:
                         return None

@@ -8,8 +8,8 @@ The proof expands the square; cross terms vanish because clients draw independen
 variance is attained, and holds for any coefficients, whether they sum to one or not. Independence is essential: with
 one common draw for all clients the left-hand side is :math:`(\sum_k p_\tau^k \sigma_k)^2`.
 
-Instances: noise of client :math:`k` is :math:`\pm\sigma_k v_k` with a fair coin per client, :math:`v_k` a unit vector or
-shorter; all :math:`2^N` outcomes are enumerated.
+Instances: noise of client :math:`k` is :math:`\pm\sigma_k v_k` with a fair coin per client, :math:`v_k` a unit vector
+or shorter; all :math:`2^N` outcomes are enumerated.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.2, (14).
 """

@@ -1,0 +1,138 @@
+r"""Algorithm 2: the l1 term as a subgradient step, said to make updates sparse.
+
+The clients take :math:`B` steps
+
+.. math:: \theta_k \leftarrow \theta_k - \eta_l\bigl(\nabla L_k(\theta_k) - c_k + c + \lambda_2(\theta_k - \theta^{t-1})
+   + \lambda_1\operatorname{sign}(\theta_k - \theta^{t-1})\bigr)
+
+from :math:`\theta^{t-1}`, and the l1 term is said to sparsify :math:`\Delta_k^t = \theta_k^t - \theta^{t-1}`. Made
+precise: the update has no more non-zero entries than that of the minimiser of the objective whose subgradient is
+taken (``published``), and fewer than without the l1 term wherever that minimiser has zeros and the run without it has
+none (``published@fewer``).
+
+Neither is true. The first step starts at :math:`\theta^{t-1}`, where the sign is 0, and moves every coordinate with a
+non-zero gradient. After that a coordinate is pushed back and forth across zero, and meets it only by accident. Zeros
+come from the cut of the experiments (entries of at most :math:`\epsilon` are sent as 0).
+
+**Derivation of the corrected form.** For separable losses a coordinate :math:`u` of the update follows
+:math:`u \leftarrow u - \eta(q(u) + \lambda_1\operatorname{sign}u)` with :math:`q` increasing, of slope at most
+:math:`\beta + \lambda_2`. The minimiser has a zero there if :math:`|q(0)| \le \lambda_1`. Let
+:math:`\eta(\beta + \lambda_2) \le 1`. Then :math:`|u| \le 2\eta\lambda_1` is never left: from :math:`u > 0` the step
+goes down, since :math:`q(u) \ge q(0) \ge -\lambda_1`, and not below :math:`-2\eta\lambda_1`, since
+:math:`u - \eta(q(u) - q(0)) \ge 0`; the other side is the same, and from 0 the step is at most :math:`\eta\lambda_1`.
+So with a cut :math:`\epsilon \ge 2\eta\lambda_1` what is sent has no more non-zeros than the minimiser. The printed
+:math:`\lambda_1 \le 10^{-4}`, :math:`\epsilon \ge 10^{-4}` fulfil it for every :math:`\eta \le \frac12`.
+
+**Derivation of the corrected form with a proximal step.**
+:math:`u \leftarrow \operatorname{soft}(u - \eta q(u), \eta\lambda_1)` maps 0 to 0 if :math:`|q(0)| \le \lambda_1`; so
+zeros of the minimiser are kept from the first step on, exactly, without a cut and for every rate.
+
+Instances: one client with piecewise linear derivative and any control variates, full gradients.
+
+Source: the paper's section 3.2, (7) and Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sympy import Ge, Le, Lt
+
+from fltheory.bounds._algebra import scalar
+from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds.fen._prox import SHAPES, gradients, losses, prox, signs
+from fltheory.bounds.fen._symbols import beta, d, l1, l2
+from fltheory.functions import Numbers
+
+rate = scalar("fen_rate", r"\eta_l", "local step size of Algorithm 2")
+epsilon = scalar("fen_epsilon", r"\epsilon", "size up to which entries of an update are sent as 0")
+sent = scalar("fen_nonzeros", r"\|\Delta_k^t\|_0", "non-zero entries of the update")
+plain = scalar("fen_nonzeros_plain", r"\|\Delta_k^t|_{\lambda_1=0}\|_0", "the same without the l1 term")
+cut = scalar("fen_nonzeros_cut", r"\|\mathrm{cut}_\epsilon(\Delta_k^t)\|_0", "entries of the update beyond the cut")
+proximal = scalar("fen_nonzeros_proximal", r"\|\Delta_k^{t,\mathrm{prox}}\|_0", "the same with proximal steps")
+best = scalar("fen_nonzeros_best", r"\|\Delta_k^{t,*}\|_0", "non-zero entries of the minimiser's update")
+
+
+def nonzeros(update: Numbers, above: Any = 0) -> int:
+    """Count the entries that are larger than a number."""
+    return int(np.count_nonzero(np.asarray(np.maximum(update, -update) > above, dtype=bool)))
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Return the sparsity of one client's update, taken in several ways."""
+    client, weight, pull = losses(point), point["l1"], point["l2"]
+    eta = point["rate"] / (point["beta"] + pull)
+
+    def slope(update: Numbers) -> Numbers:
+        return gradients(client, point["server"] + update) + point["control"] + pull * update
+
+    subgradient = without = thresholded = client.centre * 0
+    for _ in range(point["B"]):
+        subgradient = subgradient - eta * (slope(subgradient) + weight * signs(subgradient))
+        without = without - eta * slope(without)
+        moved = thresholded - eta * slope(thresholded)
+        thresholded = np.maximum(moved - eta * weight, 0) + np.minimum(moved + eta * weight, 0)
+    minimiser = prox(client, -point["control"], point["server"], pull=pull, l1=weight)
+    limit = 2 * eta * weight * point["slack"]
+    return {
+        "fen_d": point["d"],
+        "fen_beta": point["beta"],
+        "fen_l1": weight,
+        "fen_l2": pull,
+        "fen_rate": eta,
+        "fen_epsilon": limit,
+        "fen_nonzeros": nonzeros(subgradient),
+        "fen_nonzeros_plain": nonzeros(without),
+        "fen_nonzeros_cut": nonzeros(subgradient, limit),
+        "fen_nonzeros_proximal": nonzeros(thresholded),
+        "fen_nonzeros_best": nonzeros(minimiser - point["server"]),
+    }
+
+
+claim = Claim(
+    id="fen.algorithm-2-sparsifies",
+    kind=Kind.LEMMA,
+    title="the l1 term as a subgradient step makes updates sparse",
+    source=Source("fen", "Section 3.2, (7), Algorithm 2"),
+    forms=(
+        Form(statement=Le(sent, best), note="read as: as sparse as the minimiser of the local objective"),
+        Form(
+            variant="published@fewer",
+            statement=Lt(sent, plain),
+            premises=(Lt(best, d), Ge(plain, d)),
+            note="read as: sparser than without the l1 term",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(cut, best),
+            assumptions=(
+                Assumption("small step", Le(rate * (beta + l2), 1)),
+                Assumption("large cut", Ge(epsilon, 2 * rate * l1)),
+            ),
+            note="with a cut of at least twice the size of the l1 step",
+        ),
+        Form(variant="corrected@proximal", statement=Le(proximal, best), note="with proximal steps, no cut"),
+    ),
+    check=Instances(
+        space=Space(
+            {
+                "m": Integer(1, 1),
+                "d": Integer(1, 3),
+                "B": Integer(1, 4),
+                **SHAPES,
+                # Without a quadratic penalty a flat loss has no unique minimiser.
+                "left": Real(0.02, 1, shape=("m", "d")),
+                "right": Real(0.02, 1, shape=("m", "d")),
+                "server": Real(-3, 3, shape=("d",)),
+                "control": Real(-3, 3, shape=("d",)),
+                "rate": Real(0.01, 1, log=True),
+                "slack": Real(1, 2),
+                "l1": Real(0.01, 10, log=True),
+                "l2": Real(0, 3),
+            }
+        ),
+        realise=realise,
+    ),
+)

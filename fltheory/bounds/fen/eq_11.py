@@ -1,0 +1,100 @@
+r"""(11): the first-order condition of the sub-problem, zero coordinates included.
+
+The solution :math:`\theta_k^t` of :math:`\min_\theta L_k(\theta) - \langle\nabla L_k(\theta_k^{t-1}), \theta\rangle +
+\frac{\lambda_2}2\|\theta - \theta^{t-1}\|^2 + \lambda_1\|\theta - \theta^{t-1}\|_1` is said to satisfy
+
+.. math:: \nabla L_k(\theta_k^t) - \nabla L_k(\theta_k^{t-1}) + \lambda_2(\theta_k^t - \theta^{t-1})
+   + \lambda_1\operatorname{sign}(\theta_k^t - \theta^{t-1}) = 0 .
+
+That is true on the coordinates that move. Those that the l1 term holds, the very purpose of it, have
+:math:`\operatorname{sign}(0) = 0` in place of a subgradient, and the residual there is anything up to
+:math:`\lambda_1`.
+
+(12) concludes from :math:`\theta_k^t \ne \theta^{t-1}` that the smooth part equals :math:`\pm\lambda_1`, every
+coordinate of it. The premise speaks of vectors: one coordinate that moves does not keep another one from being held
+(``published@12``).
+
+**Derivation of the corrected form.** The subdifferential of :math:`|u|` is :math:`\{\operatorname{sign} u\}` if
+:math:`u \ne 0` and :math:`[-1, 1]` if :math:`u = 0`. So the residual, coordinate by coordinate, has at most the
+magnitude :math:`\lambda_1(1 - |\operatorname{sign}(\theta_k^t - \theta^{t-1})|)`: 0 off the zero set,
+:math:`\lambda_1` on it. It is attained where the l1 term just holds. The condition is also sufficient, the
+sub-problem being convex.
+
+Instances: one client with piecewise linear derivative, any previous local model and server model, solved in closed
+form.
+
+Source: the paper's section 3.3, (10) to (12); the vector that is stored in place of the gradient is another matter
+(Lemma B.2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Abs, Eq, Gt, Le
+
+from fltheory.bounds._algebra import NormSq, scalar
+from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import k
+from fltheory.bounds.fen._prox import SHAPES, gradients, losses, prox, quantities, signs
+from fltheory.bounds.fen._symbols import grad, l1, l2, server
+
+before = scalar("fen_before", r"\theta_k^{t-1}", "local model before the round")
+solution = scalar("fen_solution", r"\theta_k^t", "solution of the sub-problem")
+direction = scalar("fen_direction", r"\operatorname{sign}(\theta_k^t - \theta^{t-1})", "sign of the update, 0 at 0")
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Return one client's sub-problem and its solution."""
+    client, pull = losses(point), point["beta"] * point["l2_over_beta"]
+    stored = gradients(client, point["before"])
+    solved = prox(client, stored, point["server"], pull=pull, l1=point["l1"])[0]
+    return {
+        "k": 1,
+        "fen_l1": point["l1"],
+        "fen_l2": pull,
+        "fen_server": point["server"],
+        "fen_before": point["before"],
+        "fen_solution": solved,
+        "fen_direction": signs(solved - point["server"]),
+        **quantities(client),
+    }
+
+
+smooth = grad(k, solution) - grad(k, before) + l2 * (solution - server)
+
+claim = Claim(
+    id="fen.eq-11",
+    kind=Kind.LEMMA,
+    title="first-order condition of the sub-problem",
+    source=Source("fen", "(11), (12)"),
+    forms=(
+        Form(statement=Eq(smooth + l1 * direction, 0, evaluate=False)),
+        Form(
+            variant="published@12",
+            statement=Eq(Abs(smooth), l1, evaluate=False),
+            premises=(Gt(NormSq(solution - server), 0),),
+            note="(12), for every coordinate once the models differ",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(Abs(smooth + l1 * direction), l1 * (1 - Abs(direction))),
+            note="a subgradient in place of the sign on coordinates that are held",
+        ),
+    ),
+    check=Instances(
+        space=Space(
+            {
+                "m": Integer(1, 1),
+                "d": Integer(1, 3),
+                **SHAPES,
+                "before": Real(-3, 3, shape=("d",)),
+                "server": Real(-3, 3, shape=("d",)),
+                "l1": Real(0.01, 10, log=True),
+                "l2_over_beta": Real(0.01, 100, log=True),
+            }
+        ),
+        realise=realise,
+    ),
+)

@@ -1,0 +1,62 @@
+r"""(16): gradients deviate from those at the minimiser by at most the excess risk.
+
+.. math:: \frac{1}{2\beta m}\sum_{k\in[m]}\|\nabla L_k(x) - \nabla L_k(x_*)\|^2 \le \mathcal R(x) - \mathcal R(x_*),
+   \qquad \nabla\mathcal R(x_*) = 0 .
+
+Co-coercivity of every client,
+:math:`L_k(x) \ge L_k(x_*) + \langle\nabla L_k(x_*), x - x_*\rangle
++ \frac{1}{2\beta}\|\nabla L_k(x) - \nabla L_k(x_*)\|^2`,
+averaged; the linear terms cancel. It is an equality if every client has curvature :math:`\beta` or 0 between the two
+points.
+
+Instances: separable functions with piecewise linear derivative, slopes from 0 to :math:`\beta`.
+
+Source: the paper's appendix B.1, with a reference to Theorem 2.1.5 of Nesterov (2018).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Le, Sum
+
+from fltheory.bounds._algebra import NormSq, scalar
+from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import k
+from fltheory.bounds.fen._prox import SHAPES, losses, minimiser, quantities
+from fltheory.bounds.fen._symbols import beta, grad, m, risk, x
+
+x_star = scalar("fen_x_star", "x_*", "zero of the gradient of the mean loss")
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Return the clients, their common minimiser and another point."""
+    clients = losses(point)
+    return {
+        "fen_m": point["m"],
+        "fen_beta": point["beta"],
+        "fen_x": point["x"],
+        "fen_x_star": minimiser(clients),
+        **quantities(clients),
+    }
+
+
+claim = Claim(
+    id="fen.eq-16",
+    kind=Kind.LEMMA,
+    title="gradient deviation against excess risk",
+    source=Source("fen", "(16)"),
+    forms=(
+        Form(
+            statement=Le(
+                Sum(NormSq(grad(k, x) - grad(k, x_star)), (k, 1, m)) / (2 * beta * m),
+                risk(x) - risk(x_star),
+            ),
+        ),
+    ),
+    check=Instances(
+        space=Space({"m": Integer(1, 3), "d": Integer(1, 2), **SHAPES, "x": Real(-4, 4, shape=("d",))}),
+        realise=realise,
+    ),
+)

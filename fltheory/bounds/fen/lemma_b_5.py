@@ -1,0 +1,78 @@
+r"""Lemma B.5: deviation of the local models.
+
+.. math:: \Bigl(1 - 5\frac{\beta^2}{\lambda_2^2}\Bigr)\epsilon_t \le \frac{10}{\lambda_2^2}C_{t-1} +
+   \frac{10\beta}{\lambda_2^2}\mathbb E[\mathcal R(\gamma^{t-1}) - \mathcal R(\theta_*)] +
+   \frac{5\lambda_1^2}{\lambda_2^2}d .
+
+The printed proof uses (11) in (36) and (27) in (38), and both fail with the printed memory. The lemma is true all the
+same, with :math:`C_{t-1}` made of gradients. Write :math:`m_k^{t-1} = \nabla L_k(\theta_k^{t-1}) + e_k` for what is
+stored, :math:`|e_k| \le \lambda_1` in every coordinate. The update is a soft threshold: coordinate by coordinate
+
+.. math:: |\lambda_2(\tilde\theta_k^t - \theta^{t-1})| = \bigl(|m_k^{t-1} - \nabla L_k(\tilde\theta_k^t)| -
+   \lambda_1\bigr)_+ \le |\nabla L_k(\theta_k^{t-1}) - \nabla L_k(\tilde\theta_k^t)| ,
+
+so that the l1 term pays for the error of the memory. Then :math:`\lambda_2(\tilde\theta_k^t - \gamma^{t-1})` is this
+minus :math:`h^{t-1}`, which is the mean gradient plus a vector of norm at most :math:`\lambda_1\sqrt d`. Going from
+:math:`\theta_k^{t-1}` to :math:`\tilde\theta_k^t` over :math:`\theta_*` and :math:`\gamma^{t-1}` makes five terms as
+in the printed proof, with the same constants. It is loose: the five terms cannot be aligned.
+
+**Derivation of the corrected form.** Here: of the stronger one. If line 5 stores gradients (the subgradient rule),
+:math:`e_k = 0`, and four terms are left, none of which has :math:`\lambda_1` in it:
+
+.. math:: \Bigl(1 - 4\frac{\beta^2}{\lambda_2^2}\Bigr)\epsilon_t \le \frac{8}{\lambda_2^2}C_{t-1}
+   + \frac{8\beta}{\lambda_2^2}\mathbb E[\mathcal R(\gamma^{t-1}) - \mathcal R(\theta_*)] .
+
+So FedDyn's lemma survives the l1 term unchanged. With :math:`C_{t-1}` made of what is stored, the same is true of the
+printed memory (``corrected@stored``), since then :math:`\|h^{t-1}\|^2 \le C_{t-1}` and
+:math:`|\lambda_2(\tilde\theta_k^t - \theta^{t-1})| \le |m_k^{t-1} - \nabla L_k(\tilde\theta_k^t)|`.
+
+Instances: a round after up to two others, :math:`\lambda_2` from :math:`\beta/10` to :math:`100\beta`.
+
+Source: the paper's appendix B.2, (36) to (39).
+"""
+
+from __future__ import annotations
+
+from sympy import Le
+
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds.fen._feddyn import DEVIATIONS, DRIFT, STORED_DEVIATIONS, excess
+from fltheory.bounds.fen._round import one_round
+from fltheory.bounds.fen._symbols import C_old, beta, d, drift, l1, l2
+
+printed = Le(
+    (1 - 5 * beta**2 / l2**2) * drift,
+    10 / l2**2 * C_old + 10 * beta / l2**2 * excess + 5 * l1**2 / l2**2 * d,
+)
+without_l1 = Le((1 - 4 * beta**2 / l2**2) * drift, 8 / l2**2 * C_old + 8 * beta / l2**2 * excess)
+
+claim = Claim(
+    id="fen.lemma-b.5",
+    kind=Kind.LEMMA,
+    title="deviation of the local models",
+    source=Source("fen", "Lemma B.5"),
+    forms=(
+        Form(statement=printed, where=(*DEVIATIONS[:1], DRIFT)),
+        Form(
+            variant="published@stored",
+            statement=printed,
+            where=(*STORED_DEVIATIONS[:1], DRIFT),
+            note="the name of the gradient read as what line 5 stores",
+        ),
+        Form(
+            variant="corrected",
+            statement=without_l1,
+            where=(*DEVIATIONS[:1], DRIFT),
+            check=one_round("subgradient"),
+            note="stronger: no l1 term, if subgradients are stored",
+        ),
+        Form(
+            variant="corrected@stored",
+            statement=without_l1,
+            where=(*STORED_DEVIATIONS[:1], DRIFT),
+            note="stronger: no l1 term, with what is stored",
+        ),
+    ),
+    uses=("fen.eq-11", "fen.eq-16", "fen.eq-17", "fen.eq-27"),
+    check=one_round(),
+)

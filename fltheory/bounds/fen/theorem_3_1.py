@@ -1,0 +1,202 @@
+r"""Theorem 3.1 (Theorem B.1): convergence of FedElasticNet for FedDyn.
+
+.. math:: \mathbb E\Bigl[\mathcal R\Bigl(\frac1T\sum_{t=0}^{T-1}\gamma^t\Bigr) - \mathcal R(\theta_*)\Bigr]
+   \le \frac1T\frac1{\kappa_0}(\mathbb E\|\gamma^0 - \theta_*\|^2 + \kappa C_0) + \frac{\kappa'}{\kappa_0}\lambda_1^2d
+   - \frac1T\frac{2\lambda_1}{\lambda_2}\sum_{t=1}^T\Bigl\langle\gamma^{t-1} - \theta_*,
+   \frac1m\sum_{k\in[m]}\mathbb E[\operatorname{sign}(\tilde\theta_k^t - \theta^{t-1})]\Bigr\rangle,
+
+with the constants of (41), :math:`\gamma^0 = \theta^0` and
+:math:`C_0 = \frac1m\sum_k\mathbb E\|\nabla L_k(\theta_k^0) - \nabla L_k(\theta_*)\|`.
+
+``published@13`` is the main text: no condition on :math:`\lambda_2`, and :math:`\tilde\theta_k^t` with both penalties
+centred at :math:`\theta_k^{t-1}`. ``published@18`` is the appendix: :math:`\lambda_2 > 27\beta`, and penalties
+centred at the server model (19). Under partial participation :math:`\gamma^{t-1}` is random, so the sum is read as an
+expectation.
+
+What is wrong, in the order of weight:
+
+* the signs stand where subgradients belong (Lemma B.3). If all clients are held, nothing ever moves: the left-hand
+  side does not depend on :math:`T`, and the first and last term of the right-hand side vanish for
+  :math:`T \to \infty`. What is left, of the order :math:`\lambda_1^2d/\lambda_2`, is smaller than the excess risk
+  :math:`\lambda_1^2/(2c)` of a loss with small curvature :math:`c`;
+* the last term has lost the factor :math:`1/\kappa_0` by which the proof divides: it has the dimension of a squared
+  length where a risk is bounded. For small :math:`\lambda_2` it can make the right-hand side negative, if more clients
+  step away from :math:`\theta_*` than towards it;
+* :math:`C_0` lacks its square, compare (20);
+* for :math:`\lambda_2` below :math:`26.86\,\beta` the proof divides by a :math:`\kappa_0` that is not positive.
+
+**Derivation of the corrected form.** Sum Theorem B.6, as corrected for the printed memory, over
+:math:`t = 1, \dots, T`, take expectations, drop :math:`-\mathbb E\|\gamma^T - \theta_*\|^2 - \kappa C_T`, divide by
+:math:`\kappa_0T > 0` and use convexity of :math:`\mathcal R`.
+
+**Derivation of the corrected form for stored subgradients.** The same with the other form of Theorem B.6: the second
+term is not there.
+
+Neither says that the last term vanishes. It is at most :math:`\frac{2\lambda_1}{\lambda_2\kappa_0}` times the mean l1
+distance to :math:`\theta_*`.
+
+Instances: up to six rounds from the printed start, up to three if participants are drawn (then all sequences of draws
+are enumerated); up to 600 where the first round changes nothing.
+
+Source: the paper's section 3.3, (13), and appendix B.2, (18), (42).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sympy import Gt, Le, Sum
+
+from fltheory.bounds._algebra import EE, Inner, Norm, NormSq, family, scalar
+from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
+from fltheory.bounds._space import Integer, Params, Real, Space, ratio
+from fltheory.bounds._symbols import k, t
+from fltheory.bounds.fen._feddyn import KAPPA, KAPPA_0, KAPPA_PRIME, mean
+from fltheory.bounds.fen._prox import SHAPES, prox, signs
+from fltheory.bounds.fen._round import BEYOND_27, SIZES, WIDE, Algorithm3, Memory, State, algorithm, constants, draws
+from fltheory.bounds.fen._symbols import beta, d, grad, kappa, kappa_0, kappa_prime, l1, l2, risk, theta_star
+from fltheory.functions import Numbers
+
+LONG = 100
+"""Runs that stand still from the first round on are continued by this factor."""
+
+T = scalar("fen_T", "T", "number of rounds")
+C_0 = scalar("fen_C_0", "C_0", "gradient deviation at the start")
+local_0 = family("fen_local_0", r"\theta_{<0>}^0", "local model at the start")
+gamma = family("fen_gamma", r"\gamma^{<0>}", "mean of the participants' models", first=0, random=True)
+signs_t = family(
+    "fen_signs",
+    r"\operatorname{sign}(\tilde\theta_{<0>}^{<1>} - \theta^{<1>-1})",
+    "sign of the update that a client makes if drawn, penalties centred at the server model",
+    first=(1, 1),
+    random=True,
+)
+own_signs = family(
+    "fen_own_signs",
+    r"\operatorname{sign}(\tilde\theta_{<0>}^{<1>} - \theta^{<1>-1})",
+    "the same with penalties centred at the client's previous model",
+    first=(1, 1),
+    random=True,
+)
+kicks = family("fen_kicks", "s_{<0>}^{<1>}", "subgradient of the optimality condition", first=(1, 1), random=True)
+
+
+def paths(
+    fen: Algorithm3, state: State, options: list[tuple[int, ...]], rounds: int
+) -> list[list[tuple[Numbers, ...]]]:
+    """Return all runs: per round the mean of models before it, signs, signs with the other centre, subgradients."""
+    if rounds == 0:
+        return [[]]
+    solved = fen.solve(state)
+    own = prox(fen.clients, state.stored, state.local, pull=fen.l2, l1=fen.l1)
+    here = (state.server + state.h / fen.l2, solved.sign, signs(own - state.server), solved.kick)
+    return [
+        [here, *rest]
+        for chosen in options
+        for rest in paths(fen, fen.advance(state, solved, chosen), options, rounds - 1)
+    ]
+
+
+def stands_still(fen: Algorithm3, state: State, everyone: tuple[int, ...]) -> bool:
+    """Return whether a round changes neither the server nor what is stored."""
+    after = fen.advance(state, fen.solve(state), everyone)
+    return not any(np.any(new != old) for new, old in ((after.server, state.server), (after.stored, state.stored)))
+
+
+def realise(point: Params, memory: Memory) -> dict[str, Any]:
+    """Return runs from the printed start with all draws."""
+    fen, options = algorithm(point, memory), draws(point)
+    rounds = point["T"] if len(options) == 1 else min(point["T"], 3)
+    begin = fen.start(point["start"])
+    if len(options) == 1 and stands_still(fen, begin, options[0]):
+        # From the second round on all rounds are the same, so that a long run costs nothing.
+        rounds *= LONG
+        ((first, second),) = paths(fen, begin, options, 2)
+        runs = [[first, *[second] * (rounds - 1)]]
+    else:
+        runs = paths(fen, begin, options, rounds)
+    columns = [[np.stack(column) for column in zip(*run, strict=True)] for run in runs]
+    return constants(point, fen) | {
+        "chance": [ratio(point, 1, len(runs))] * len(runs),
+        "fen_T": rounds,
+        "fen_local_0": fen.clients.centre,
+        "fen_gamma": [column[0] for column in columns],
+        "fen_signs": [column[1].swapaxes(0, 1) for column in columns],
+        "fen_own_signs": [column[2].swapaxes(0, 1) for column in columns],
+        "fen_kicks": [column[3].swapaxes(0, 1) for column in columns],
+    }
+
+
+def runs(memory: Memory = "sign", *, l2_over_beta: Real = BEYOND_27) -> Instances:
+    """Return runs of the algorithm as instances."""
+    return Instances(
+        space=Space(
+            {
+                **SIZES,
+                "T": Integer(1, 6),
+                **SHAPES,
+                "beta": Real(0.001, 10, log=True),
+                "start": Real(-3, 3, shape=("d",)),
+                "l1": Real(0.0001, 10, log=True),
+                "l2_over_beta": l2_over_beta,
+            }
+        ),
+        realise=partial(realise, memory=memory),
+    )
+
+
+def bound(force: Any, *, second: Any, third: Any) -> Le:
+    """Return the theorem for signs or subgradients and factors of the two additional terms."""
+    tug = Sum(EE(Inner(gamma[t - 1] - theta_star, mean(force))), (t, 1, T))
+    return Le(
+        EE(risk(Sum(gamma[t], (t, 0, T - 1)) / T) - risk(theta_star)),
+        1 / T * (1 / kappa_0) * (EE(NormSq(gamma[0] - theta_star)) + kappa * C_0) + second - 1 / T * third * tug,
+    )
+
+
+at_start = grad(k, local_0[k]) - grad(k, theta_star)
+printed = (KAPPA, KAPPA_0, KAPPA_PRIME, (C_0, mean(Norm(at_start))))
+squared = (KAPPA, KAPPA_0, KAPPA_PRIME, (C_0, mean(NormSq(at_start))))
+l1_term = kappa_prime / kappa_0 * l1**2 * d
+condition = (Assumption("large quadratic penalty", Gt(l2, 27 * beta)),)
+
+claim = Claim(
+    id="fen.theorem-3.1",
+    kind=Kind.BOUND,
+    title="convergence of FedElasticNet for FedDyn",
+    source=Source("fen", "Theorem 3.1, (13), and Theorem B.1, (18)"),
+    forms=(
+        Form(
+            variant="published@13",
+            statement=bound(own_signs[k, t], second=l1_term, third=2 * l1 / l2),
+            where=printed,
+            assumptions=(),
+            check=runs(l2_over_beta=WIDE),
+            note="main text: any lambda_2, sub-problems centred at the local model",
+        ),
+        Form(
+            variant="published@18",
+            statement=bound(signs_t[k, t], second=l1_term, third=2 * l1 / l2),
+            where=printed,
+            note="appendix: lambda_2 > 27 beta, sub-problems centred at the server model",
+        ),
+        Form(
+            variant="corrected",
+            statement=bound(kicks[k, t], second=l1_term, third=1 / kappa_0 * (2 * l1 / l2)),
+            where=squared,
+            note="printed memory; subgradients in place of signs, 1/kappa_0 in the last term, squares in C_0",
+        ),
+        Form(
+            variant="corrected@subgradient",
+            statement=bound(kicks[k, t], second=0, third=1 / kappa_0 * (2 * l1 / l2)),
+            where=squared,
+            check=runs("subgradient"),
+            note="subgradients stored: no second term",
+        ),
+    ),
+    assumptions=condition,
+    uses=("fen.theorem-b.6", "fen.eq-41"),
+    check=runs(),
+)

@@ -1,0 +1,112 @@
+r"""Theorem B.6: one round of the potential.
+
+.. math:: \kappa_0\,\mathbb E[\mathcal R(\gamma^{t-1}) - \mathcal R(\theta_*)] \le (\mathbb E\|\gamma^{t-1} -
+   \theta_*\|^2 + \kappa C_{t-1}) - (\mathbb E\|\gamma^t - \theta_*\|^2 + \kappa C_t) + \kappa\frac P{2m}\lambda_1^2 -
+   \frac{2\lambda_1}{\lambda_2}\Bigl\langle\gamma^{t-1} - \theta_*, \frac1m\sum_{k\in[m]}\mathbb
+   E[\operatorname{sign}(\tilde\theta_k^t - \theta^{t-1})]\Bigr\rangle,
+
+with the constants of (41). No condition on :math:`\lambda_2` is printed here (``published``); that of Theorem B.1,
+:math:`\lambda_2 > 27\beta`, does not help (``published@27``). Two things are wrong beyond the missing condition
+:math:`\lambda_2 > 5\beta`. The factor :math:`d` of the l1 term is lost between the proof and the statement. And the
+signs come from Lemma B.3: on coordinates that the l1 term holds they are 0 where a subgradient belongs. If all
+clients are held, the right-hand side is of the order :math:`\lambda_1^2/\lambda_2^2`, while the excess risk with
+gradient :math:`\lambda_1` and small curvature :math:`c` is :math:`\lambda_1^2/(2c)`.
+
+**Derivation of the corrected form.** Printed memory, printed constants, :math:`C_t` made of gradients, subgradients
+:math:`s_k^t` in place of signs, the factor :math:`d`, and :math:`\lambda_2 > 5\beta`. Lemma B.4 holds with
+subgradients; (28) and (29) hold; Lemma B.5 holds (its page has a proof for this memory). Adding :math:`\kappa` times
+(28) to Lemma B.4 and inserting (29), Lemma B.5 and the algebra of (41) proves it.
+
+**Derivation of the corrected form for stored subgradients.** Then Lemma B.5 holds without its l1 term, with the
+constants :math:`4, 8, 8`; multiplied by :math:`\frac54` it implies
+:math:`(1 - 5\beta^2/\lambda_2^2)\epsilon_t \le
+\frac{10}{\lambda_2^2}C_{t-1} + \frac{10\beta}{\lambda_2^2}\mathbb E[\dots]`,
+and the rest is as before. So the term :math:`\kappa\frac P{2m}\lambda_1^2 d` is not there at all.
+
+Instances: a round after up to two others, all participants enumerated; given the state before the round.
+
+Source: the paper's appendix B.2, Theorem B.6.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Gt, Le
+
+from fltheory.bounds._algebra import EE, NormSq
+from fltheory.bounds._claim import Assumption, Claim, Form, Kind, Source
+from fltheory.bounds._space import Real
+from fltheory.bounds._symbols import k
+from fltheory.bounds.fen._feddyn import DEVIATIONS, KAPPA, KAPPA_0, excess, pull
+from fltheory.bounds.fen._round import BEYOND_27, one_round
+from fltheory.bounds.fen._symbols import (
+    C_new,
+    C_old,
+    P,
+    beta,
+    d,
+    gamma_new,
+    gamma_old,
+    kappa,
+    kappa_0,
+    kick,
+    l1,
+    l2,
+    m,
+    sign,
+    theta_star,
+)
+
+
+def potential(extra: Any, force: Any) -> Le:
+    """Return the theorem with an l1 term and with signs or subgradients."""
+    return Le(
+        kappa_0 * excess,
+        (EE(NormSq(gamma_old - theta_star)) + kappa * C_old)
+        - (EE(NormSq(gamma_new - theta_star)) + kappa * C_new)
+        + extra
+        - 2 * l1 / l2 * pull(force),
+    )
+
+
+printed = potential(kappa * P / (2 * m) * l1**2, sign[k])
+definitions = (KAPPA, KAPPA_0, *DEVIATIONS)
+condition = (Assumption("large quadratic penalty", Gt(l2, 5 * beta)),)
+beyond_5 = Real(5.01, 200, log=True)
+
+claim = Claim(
+    id="fen.theorem-b.6",
+    kind=Kind.LEMMA,
+    title="one round of the potential",
+    source=Source("fen", "Theorem B.6"),
+    forms=(
+        Form(statement=printed, where=definitions),
+        Form(
+            variant="published@27",
+            statement=printed,
+            where=definitions,
+            assumptions=(Assumption("large quadratic penalty", Gt(l2, 27 * beta)),),
+            check=one_round(l2_over_beta=BEYOND_27),
+            note="with the condition of Theorem B.1",
+        ),
+        Form(
+            variant="corrected",
+            statement=potential(kappa * P / (2 * m) * l1**2 * d, kick[k]),
+            where=definitions,
+            assumptions=condition,
+            check=one_round(l2_over_beta=beyond_5),
+            note="printed memory; subgradients in place of signs, the factor d, lambda_2 > 5 beta",
+        ),
+        Form(
+            variant="corrected@subgradient",
+            statement=potential(0, kick[k]),
+            where=definitions,
+            assumptions=condition,
+            check=one_round("subgradient", l2_over_beta=beyond_5),
+            note="subgradients stored: no l1 term",
+        ),
+    ),
+    uses=("fen.lemma-b.4", "fen.lemma-b.5", "fen.eq-28", "fen.eq-29", "fen.eq-41"),
+    check=one_round(),
+)
