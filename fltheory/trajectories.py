@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from collections.abc import Mapping
@@ -138,6 +139,31 @@ class Trajectories:
         half = simultaneous_half_width(values, level)
         return Band(mean, mean - half, mean + half, level)
 
+    def to_dataframe(self) -> Any:
+        """Return the curves as a pandas data frame: one row per replicate and round, one column per curve."""
+        pandas = _library("pandas")
+        names = self._plain_curves()
+        replicates, columns = self.distance_sq.shape
+        frame = {
+            "replicate": np.repeat(np.arange(replicates), columns),
+            "round": np.tile(np.arange(columns), replicates),
+        }
+        return pandas.DataFrame(frame | {name: self.curve(name).ravel() for name in names})
+
+    def to_xarray(self) -> Any:
+        """Return the curves as an xarray data set with the dimensions ``replicate`` and ``round``."""
+        xarray = _library("xarray")
+        replicates, columns = self.distance_sq.shape
+        return xarray.Dataset(
+            {name: (("replicate", "round"), self.curve(name)) for name in self._plain_curves()},
+            coords={"replicate": np.arange(replicates), "round": np.arange(columns)},
+            attrs={"algorithm": self.algorithm, "exact": int(self.exact)},
+        )
+
+    def _plain_curves(self) -> list[str]:
+        """Return the names of the curves that have one number per replicate and round."""
+        return [name for name in self.curves() if self.curve(name).ndim == 2]
+
     def save(self, path: Path) -> None:
         """Write the curves to ``.npz`` (no pickle) and the provenance beside them as ``.json``."""
         curves: dict[str, Any] = {name: getattr(self, name) for name in self.curves()}
@@ -160,6 +186,13 @@ class Trajectories:
             provenance=record["provenance"],
             **curves,
         )
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise NotApplicable(f"this needs {name}; install it with: pip install {name}") from None
 
 
 def _named(path: Path, suffix: str) -> Path:

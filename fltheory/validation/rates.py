@@ -62,7 +62,13 @@ class Trend:
         """Bounded, growing, or not to be told from this sweep."""
         if self.low > TOLERANCE:
             return Outcome.VIOLATED
-        return Outcome.HOLDS if self.high <= CLEAR else Outcome.INCONCLUSIVE
+        return Outcome.HOLDS if self.falling or self.high <= CLEAR else Outcome.INCONCLUSIVE
+
+    @property
+    def falling(self) -> bool:
+        """Whether measured over claimed has been falling between the last points."""
+        ratios = np.divide(self.measured, self.claimed)[-4:]
+        return bool(np.all(np.diff(ratios) <= 0))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""

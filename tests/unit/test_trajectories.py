@@ -1,6 +1,7 @@
 """Curves that come out of an engine: frozen, finite, stored and loaded as they were."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -163,3 +164,16 @@ class TestBands:
     def test_one_replicate_has_no_band(self):
         with pytest.raises(NotApplicable, match="at least 2 replicates"):
             trajectories(np.ones((1, 4))).band("gap")
+
+
+def test_curves_as_data_frame_and_data_set():
+    runs = trajectories()
+    frame = runs.to_dataframe()
+    assert frame.query("replicate == 1 and round == 2")["gap"].tolist() == [6.0]
+    assert runs.to_xarray()["gap"].sel(replicate=0, round=1).item() == 1.0
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(NotApplicable, match="pip install pandas"):
+        trajectories().to_dataframe()

@@ -1,0 +1,150 @@
+r"""Shared by the one-round recursion (62): letters, runs on noisy quadratics, constants and the drift already seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sympy import Expr, Le, sqrt
+
+from fltheory.algorithms.cflr import CFLR
+from fltheory.algorithms.fedavg import FedAvg
+from fltheory.bounds._algebra import Env, scalar
+from fltheory.bounds._claim import Assumption, Experiments
+from fltheory.bounds._space import Choice, Integer, Parameter, Params, Real, Space
+from fltheory.bounds._symbols import L, N, mu
+from fltheory.bounds.cfl._rate_symbols import D, G, K, sigma
+from fltheory.bounds.cfl._rates import LARGEST, Moments
+from fltheory.experiment import Experiment
+from fltheory.participation import Participation
+from fltheory.quadratic.generators import noisy_quadratic
+from fltheory.quadratic.problem import Quadratic
+from fltheory.trajectories import Trajectories
+
+eta = scalar("rec_eta", r"\eta", "step per round, local steps times local rate times server rate")
+eta_g = scalar("rec_eta_g", r"\eta_g", "server rate")
+distance = scalar("rec_distance", r"\mathbb{E}\|\omega_t - \omega^*\|^2", "squared distance before the round")
+distance_next = scalar(
+    "rec_distance_next", r"\mathbb{E}\|\omega_t + \Delta\omega_t - \omega^*\|^2", "squared distance after the round"
+)
+gap = scalar("rec_gap", r"(f(\omega_t) - f^*)", "gap before the round")
+p_sq = scalar("rec_p_sq", r"\textstyle\sum_\tau p_\tau^2", "sum of the squared weights of the rounds so far")
+c_pB = scalar("rec_c_pB", "c_{p_B}", "growth constant of the first round, the largest one")
+c_pG = scalar("rec_c_pG", "c_{p_G}(t)", "drift constant of the round")
+c_1 = scalar("rec_c_1", "c_1(t)", "second-order constant of the round")
+c_2 = scalar("rec_c_2", "c_2(t)", "third-order constant of the round")
+seen = scalar("rec_seen", "V_t", "mean square of the part of the clients' mean drift that earlier rounds have seen")
+
+SPACE: dict[str, Parameter] = {
+    "d": Integer(1, 2),
+    "N": Integer(1, 5),
+    "K": Integer(1, 4),
+    "T": Integer(4, 60),
+    "server": Real(1, 8, log=True),
+    "step": Real(0.05, 1),
+    "mu": Real(0.05, 1, log=True),
+    "D": Real(0, 3),
+    "G": Real(0, 3),
+    "sigma": Real(0, 3),
+    "radius": Real(0, 3),
+}
+
+published = Le(distance_next, (1 - mu * eta / 2) * distance - eta * gap + c_1 * eta**2 + c_2 * eta**3)
+corrected = Le(
+    distance_next,
+    (1 - mu * eta / 2) * distance - eta * gap + c_1 * eta**2 + c_2 * eta**3 + 2 * eta * sqrt(seen * distance),
+)
+
+STEP = Assumption(
+    "step size, half of (61)",
+    Le(eta, (sqrt(6 * eta_g**2 + c_pB * eta_g**4) - sqrt(c_pB * eta_g**4)) / (12 * L * sqrt(c_pB))),
+)
+
+
+def constants(drift: Expr) -> tuple[tuple[Any, Any], ...]:
+    r"""Return the definitions of :math:`c_1` and :math:`c_2` with the given :math:`c_{p_G}`."""
+    return (
+        (c_pG, drift),
+        (c_1, c_pG + p_sq * sigma**2 / (N * K)),
+        (c_2, 12 * L * c_pG / eta_g**2 + 12 * L * sigma**2 / (eta_g**2 * K)),
+    )
+
+
+def runs(*cases: str, remembers: bool) -> Experiments:
+    """Return the runs of a method in the given cases: ``S1``, ``S1-centred``, ``S2`` (drawn drifts), ``S2-centred``."""
+    return Experiments(
+        space=Space({"case": Choice(cases), **SPACE}),
+        experiment=lambda point: _experiment(point, remembers),
+        quantities=_quantities(remembers),
+    )
+
+
+def _problem(point: Params) -> Quadratic:
+    case = str(point["case"])
+    centred = case.endswith("centred")
+    single = point["d"] == 1
+    return noisy_quadratic(
+        dim=point["d"],
+        num_clients=point["N"],
+        mu=1.0 if single else point["mu"],
+        L=1.0,
+        rotated=False,
+        # A draw of lasting drifts and its mirror image are equally likely; from the minimiser both give one curve.
+        radius=0.0 if case == "S2" else point["radius"],
+        scenario=case[:2],
+        client_drift_sq=0.0 if centred and point["N"] == 1 else point["G"] ** 2,
+        client_drift_centred=centred,
+        round_drift_sq=point["D"] ** 2,
+        noise_sq=point["sigma"] ** 2,
+    )
+
+
+def _largest(server: float) -> float:
+    return float(np.sqrt(6 * server**2 + server**4) - server**2) / 12
+
+
+def _experiment(point: Params, remembers: bool) -> Experiment:
+    assert abs(_largest(1.0) - LARGEST) < 1e-12
+    server = point["server"]
+    return Experiment(
+        problem=_problem(point),
+        algorithm=CFLR(server_rate=server) if remembers else FedAvg(server_rate=server),
+        participation=Participation(num_clients=point["N"], local_steps=point["K"]),
+        rounds=point["T"],
+        rate=point["step"] * _largest(server) / (server * point["K"]),
+    )
+
+
+def _quantities(remembers: bool) -> Callable[[Params, Experiment, Trajectories], Env]:
+    def read(point: Params, experiment: Experiment, trajectories: Trajectories) -> Env:
+        problem = experiment.problem
+        assert isinstance(problem, Quadratic)
+        moments = Moments.of(problem, point["K"], remembers=remembers)
+        t = np.arange(1.0, point["T"] + 1.0)
+        fresh = point["d"] * moments.spread
+        squared = trajectories.curve("distance_sq")[0]
+        return {
+            "rec_eta": point["step"] * _largest(point["server"]),
+            "rec_eta_g": point["server"],
+            "rec_distance": squared[:-1],
+            "rec_distance_next": squared[1:],
+            "rec_gap": trajectories.curve("gap")[0, :-1],
+            "rec_p_sq": 1.0 / t if remembers else np.ones(len(t)),
+            "rec_c_pB": 1.0,
+            "rec_seen": float(moments.bias @ moments.bias) + (fresh * (t - 1.0) / t**2 if remembers else 0.0 * t),
+            "rate_G": point["G"],
+            "rate_D": point["D"],
+            "rate_K": float(point["K"]),
+            "rate_sigma": point["sigma"],
+            "mu": 1.0 if point["d"] == 1 else point["mu"],
+            "L": 1.0,
+            "N": float(point["N"]),
+        }
+
+    return read
+
+
+FEDAVG = constants(G**2 + D**2)
+CFLR_S1 = constants((G**2 + D**2) * p_sq)
+CFLR_S2 = constants(G**2 + D**2 * p_sq)

@@ -1,0 +1,67 @@
+r"""Equation (62) for CFL-R in scenario S2: progress of one round.
+
+.. math:: \mathbb E\|\omega_t + \Delta\omega_t - \omega^*\|^2 \le \bigl(1 - \tfrac{\mu\eta}2\bigr)\mathbb E\|\omega_t
+   - \omega^*\|^2
+   - \eta\,\mathbb E(f(\omega_t) - f^*) + c_1(t)\eta^2 + c_2(t)\eta^3,
+
+.. math:: c_1 = c_{p_G} + \frac{\sum_\tau p_\tau^2\,\sigma^2}{NK}, \qquad c_2 = \frac{12Lc_{p_G}}{\eta_g^2} +
+   \frac{12L\sigma^2}{\eta_g^2K}, \qquad c_{p_G} = G^2 + D^2\textstyle\sum_\tau p_\tau^2,
+
+for :math:`\eta = K\eta_l\eta_g` at most half of (61). (In the denominator of :math:`c_1` stands :math:`\sum_\tau
+p_{t,i}` for :math:`\sum_\tau p_{\tau,i} = 1`, a misprint.) With equal weights :math:`\sum_\tau p_\tau^2 = 1/t`.
+
+Readings of the client drift: ``centred``, drifts that sum to zero over clients; ``drawn``, one draw with mean zero per
+client that stays. Both fail: the model has seen the round drifts of all earlier rounds, see ``cfl.eq-62-cflr-s1``, and
+in the second reading the mean client drift too. With drifts that sum to zero the term :math:`G^2\eta^2`, which is not
+there on these instances, hides the failure unless :math:`G` is small.
+
+**Derivation of the corrected form.** For quadratics with one Hessian. Along an eigenvalue :math:`\lambda` the round is
+:math:`e' = (1 - \lambda P)e - P b + \nu` with :math:`P = \eta\,\frac1K\sum_{k<K}(1 - \eta_l\lambda)^k`, :math:`b` the
+clients' mean of the drift in use and :math:`\nu` noise. Since :math:`\eta\lambda \le \frac14` and :math:`\eta_g \ge
+1`, :math:`P \ge \frac78\eta`, so that :math:`(1 - \lambda P)^2 \le 1 - \lambda P(2 - \lambda P) \le 1 - \lambda\eta`,
+which is at most :math:`1 - \frac{\mu\eta}2 - \frac{\lambda\eta}2`: contraction and gap of (62). :math:`P^2\mathbb
+E\|b\|^2 \le \eta^2c_{p_G}` by convexity, and the noise has at most :math:`\eta^2\sum_\tau p_\tau^2\sigma^2/(NK)`. What
+is left is the cross term. The part of :math:`b` that is new in this round drops out of it; the part that earlier
+rounds have seen, with mean square :math:`V_t`, gives at most :math:`2\eta\sqrt{V_t\,\mathbb E\|e\|^2}` by Cauchy and
+Schwarz. For other convex functions the same argument works with :math:`\|\nabla f + b\|^2 \le 2\|\nabla f\|^2 +
+2\|b\|^2` in (52) and (50), that is with twice the constants.
+
+Here :math:`V_t = \|\bar\delta\|^2 + \frac{D^2}{N}\sum_{\tau<t}p_\tau^2`.
+
+Instances: one or two eigenvalues, up to five clients, four local steps, sixty rounds, no growth (:math:`A = B = 0`),
+expectations by the exact engine; the relation is checked in every round.
+
+Source: Guo, Lin, Tang, 2021, appendix B.4, (62), (64).
+"""
+
+from __future__ import annotations
+
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds.cfl._recursion import CFLR_S2, STEP, corrected, published, runs
+
+claim = Claim(
+    id="cfl.eq-62-cflr-s2",
+    kind=Kind.BOUND,
+    title="one-round recursion of CFL-R in scenario S2",
+    source=Source("cfl", "(62)"),
+    forms=(
+        Form(variant="published@centred", statement=published, where=CFLR_S2),
+        Form(
+            variant="published@drawn",
+            statement=published,
+            where=CFLR_S2,
+            check=runs("S2", remembers=True),
+            note="one draw of the drift per client, kept for ever",
+        ),
+        Form(
+            variant="corrected",
+            statement=corrected,
+            where=CFLR_S2,
+            check=runs("S2", "S2-centred", remembers=True),
+            note="with the drift that earlier rounds have seen",
+        ),
+    ),
+    assumptions=(STEP,),
+    uses=("cfl.eq-59", "cfl.eq-61", "cfl.lemma-3.5.2"),
+    check=runs("S2-centred", remembers=True),
+)

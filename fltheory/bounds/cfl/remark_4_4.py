@@ -1,0 +1,123 @@
+r"""Remark 4.4: CFL-R beats FedAvg, and which drift it averages out.
+
+Claimed in words: the rates of CFL-R are better than that of FedAvg in both scenarios; in S1 CFL-R reduces the variance
+of the round drift, in S2 that of both drifts.
+
+``published@s1`` and ``published@s2`` take the first part at the printed rates: where drifts dominate, (76) and (74)
+have :math:`1/T^2` and (78) has :math:`1/T`, so that the gap of CFL-R over that of FedAvg is :math:`\tilde O(1/T)`,
+each with its own best step. ``published@drift-s2`` takes the second part: in S2 the client drift that enters a local
+step, :math:`\sum_\tau p_\tau\delta_{\tau,i}` with :math:`p_\tau = 1/T` after :math:`T` rounds, has variance
+:math:`O(G^2/T)`.
+
+Both fail. Since the drifts of all rounds so far stay in the model, CFL-R has :math:`1/T` like FedAvg. And the
+scenarios are swapped: by Lemma 3.5 the client drift is averaged out in S1, where it is new in every round, and stays
+as it is in S2.
+
+**Derivation of the corrected form.** Rates: let :math:`c_t \ge 0` be the weight with which the input of round
+:math:`t` enters the weighted mean of the models of FedAvg with a given step; on quadratics with one Hessian
+:math:`c_t` is the same for CFL-R, whose input is the mean of the drifts so far. So the drift of round :math:`s` enters
+with :math:`C_s = \sum_{t\ge s} c_t/t`. Summing by parts, :math:`\sum_s C_s^2 = \sum_s c_s(2C_s - c_s/s) \le 2\sum_s
+c_sC_s \le 2(\sum c_s^2)^{1/2}(\sum C_s^2)^{1/2}`, hence :math:`\sum_s C_s^2 \le 4\sum_s c_s^2` (Copson's inequality).
+Start and lasting drifts act alike in both methods, noise acts less in CFL-R. So at every step, and at the best steps,
+the gap of CFL-R is at most four times that of FedAvg. Conversely, drifts alone cost FedAvg only a logarithm more than
+CFL-R (``corrected@converse``): both are at :math:`\frac{D^2}{\mu NT}`, below which no algorithm gets, see
+``cfl.theorem-4.2-sc``. Drift: variances of means of :math:`T` independent draws, ``corrected@drift``.
+
+Instances: see :mod:`fltheory.bounds.cfl._rates`; FedAvg at its own best step by the closed form.
+
+Source: Guo, Lin, Tang, 2021, Remark 4.4, Lemma 3.5.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, log
+
+from fltheory.bounds._algebra import BigO, Env, scalar
+from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Source, Sweeps
+from fltheory.bounds._space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.cfl._rate_symbols import D, G, T, eps, rival
+from fltheory.bounds.cfl._rates import Setting, sweep
+
+client_s1 = scalar("rem_client_s1", r"v_{\delta,S1}", "variance of the client drift in a step of CFL-R, scenario S1")
+client_s2 = scalar("rem_client_s2", r"v_{\delta,S2}", "variance of the client drift in a step of CFL-R, scenario S2")
+round_both = scalar("rem_round", r"v_\xi", "variance of the round drift in a local step of CFL-R, either scenario")
+
+fresh = Setting(remembers=True, scenario="S1", centred=False)
+same = Setting(remembers=True)
+
+
+def drifts(point: Params) -> Env:
+    """Return the variances of the drifts in a local step with weights 1/T: independent over rounds, or all the same."""
+    rounds, client_sq, round_sq = point["T"], point["G"] ** 2, point["D"] ** 2
+    alike = sum(1 for _ in range(rounds) for _ in range(rounds))
+    return {
+        "rate_T": rounds,
+        "rate_G": point["G"],
+        "rate_D": point["D"],
+        "rem_client_s1": client_sq * rounds / rounds**2,
+        "rem_client_s2": client_sq * alike / rounds**2,
+        "rem_round": round_sq * rounds / rounds**2,
+    }
+
+
+def compared(point: Params) -> Setting:
+    """Return the setting at a point of the space of comparisons."""
+    scenario, centred, strongly = str(point["case"]).split("-")
+    return Setting(remembers=True, scenario=scenario, centred=centred == "centred", strongly=strongly == "sc")
+
+
+averaged_out = Instances(space=Space({"T": Integer(1, 64), "G": Real(0, 3), "D": Real(0, 3)}), realise=drifts)
+over_time = Sweeps(source=averaged_out, sweeps=(sweep("T", high=256),))
+
+claim = Claim(
+    id="cfl.remark-4.4",
+    kind=Kind.RATE,
+    title="CFL-R against FedAvg",
+    source=Source("cfl", "Remark 4.4"),
+    forms=(
+        Form(variant="published@s1", statement=Le(eps, BigO(log(T) * rival / T))),
+        Form(
+            variant="published@s2",
+            statement=Le(eps, BigO(log(T) * rival / T)),
+            check=same.check(sweep("T", "D", 256), kind="against-fedavg"),
+        ),
+        Form(variant="published@drift-s2", statement=Le(client_s2, BigO(G**2 / T)), check=over_time),
+        Form(
+            variant="corrected",
+            statement=Le(eps, 4 * rival),
+            check=Experiments(
+                space=Space(
+                    {
+                        "case": Choice(("S1-drawn-sc", "S2-centred-sc", "S2-drawn-sc", "S1-drawn-gc", "S2-drawn-gc")),
+                        "T": Integer(8, 64),
+                        "N": Integer(2, 8),
+                        "K": Integer(1, 8),
+                        "D": Real(0, 10),
+                        "G": Real(0, 10),
+                        "sigma": Real(0, 10),
+                        "kappa": Real(1, 100, log=True),
+                        "power": Real(0, 0),
+                        "F": Real(0.1, 100, log=True),
+                    }
+                ),
+                experiment=lambda point: compared(point).experiment(point),
+                quantities=lambda point, run, curves: compared(point).against_fedavg(point, run, curves),
+            ),
+            note="at most four times the gap of FedAvg",
+        ),
+        Form(
+            variant="corrected@converse",
+            statement=Le(rival, BigO(log(T) * eps)),
+            check=fresh.check(sweep("T", "D", 256), sweep("T", "G", 256), kind="against-fedavg"),
+            note="and FedAvg is worse by a logarithm at most, where drifts dominate",
+        ),
+        Form(
+            variant="corrected@drift",
+            statement=Le(client_s1 + round_both, BigO((G**2 + D**2) / T)),
+            check=over_time,
+            note="S1 averages both drifts out, S2 the round drift only",
+        ),
+    ),
+    uses=("cfl.theorem-4.1-sc", "cfl.theorem-4.2-sc", "cfl.theorem-4.3-sc", "cfl.lemma-3.5.2", "cfl.lemma-3.5.3"),
+    check=fresh.check(sweep("T", "D", 256), sweep("T", "G", 256), kind="against-fedavg"),
+)

@@ -1,0 +1,138 @@
+r"""Theorem 4.1, general convex: rounds that CFL-R needs when the same clients work in all rounds.
+
+As published, with :math:`c_{p_B} = 1 + B^2 + A^2`, :math:`M = \frac{\sigma}{\sqrt{NK}} + D` and :math:`F = \mathbb
+E\|w_0 - w^*\|`,
+
+.. math:: T = \tilde O\Bigl(\frac{G^2F^2}{\varepsilon^2} + \frac{(M + c_{p_B})F}{\varepsilon} + \frac{(\sqrt KG +
+   \sigma)F^2}{\sqrt{K\varepsilon^3}}
+   + \frac{\sqrt[3]{D^2F^4}}{\varepsilon}\Bigr) .
+
+In the scan the root of the third denominator may end after :math:`K`; ``short-root`` has :math:`\sqrt K\varepsilon^3`,
+all other forms :math:`\sqrt{K\varepsilon^3}`, which is what (80) gives.
+
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
+gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
+a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+
+Two readings of the objective. ``expectation``: :math:`f = \mathbb E f_{t,i}`, drifts independent with mean zero
+(Assumptions 5 and 6, and the experiments of section 6). ``over-rounds``: :math:`f` is the finite mean (2) of the
+objectives of all :math:`T` rounds, so that the last round knows all of it.
+
+A third reading, ``drawn``, concerns the clients: Assumptions 5 and 6 and section 6 draw one :math:`\delta_i` per
+client with mean zero and keep it. Then the mean :math:`\bar\delta` of :math:`N` draws is not zero, of mean square
+:math:`G^2/N`, and stays for ever. In the other readings the client drifts sum to zero, as (2) implies.
+
+Faults as in Theorem 4.2, general convex: :math:`c_{p_B}F/\varepsilon` should have :math:`F^2`, and the mean of the
+round drifts so far is treated as new in every round. With drawn client drifts the gap does not tend to zero uniformly
+over the class.
+
+**Derivation of the corrected form.** As for Theorem 4.2 with :math:`V = D^2/N`: the additional term is
+:math:`\frac{D^2F^2}{N\varepsilon^2}`. For drawn drifts :math:`V_t = \frac{G^2}{N} + \frac{D^2}{Nt}` in the recursion;
+the lasting part gives :math:`R \le \sqrt{2a} + 2\eta TG/\sqrt N` and a gap of the order of :math:`\frac{a}{\eta T} +
+\eta T\frac{G^2}{N}`, for the best step :math:`GF/\sqrt N`. So only
+
+.. math:: \varepsilon = \tilde O\Bigl(\frac{GF}{\sqrt N} + \frac{GF + DF/\sqrt N}{\sqrt T} + \frac{MF + c_{p_B}F^2}{T}
+   + \sqrt[3]{\frac{(KG^2 + \sigma^2)F^4}{KT^2}} + \frac{\sqrt[3]{D^2F^4}}{T}\Bigr)
+
+remains.
+
+**Derivation of the sharp form.** As for Theorem 4.2, general convex, with variance :math:`D^2`. For the lasting part:
+the curvature :math:`\lambda = G/(F\sqrt N)` makes a drift of :math:`G/\sqrt N` as costly as the distance from the
+start, :math:`GF/\sqrt N`.
+
+Instances: one eigenvalue, the one at which start and drift cost the same, about :math:`D / (F\sqrt{NT})`, or
+:math:`1/T` without drift; best step by a closed form, gap by the exact engine (by the closed form for
+``over-rounds``); every source of error alone and together, see :mod:`fltheory.bounds.cfl._rates`.
+
+Source: Guo, Lin, Tang, 2021, Theorem 4.1, (80).
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, sqrt
+
+from fltheory.bounds._algebra import BigO
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, sigma, soft
+from fltheory.bounds.cfl._rates import LOUD, Setting, lasting, sweep, thorough
+
+setting = Setting(remembers=True, strongly=False)
+drawn = Setting(remembers=True, centred=False, strongly=False)
+everything = (*thorough("D", "sigma", strongly=False), sweep("G"))
+third = (sqrt(K) * G + sigma) * F**2 / sqrt(K * eps**3)
+third_short = (sqrt(K) * G + sigma) * F**2 / (sqrt(K) * eps**3)
+ends = G**2 * F**2 / eps**2, (D**2 * F**4) ** Rational(1, 3) / eps
+rate = ends[0] + (M + c_pB) * F / eps + third + ends[1]
+repaired = ends[0] + (M * F + c_pB * F**2) / eps + third + ends[1] + D**2 * F**2 / (N * eps**2)
+error = (
+    G * F / sqrt(N)
+    + (G * F + D * F / sqrt(N)) / sqrt(T)
+    + (M * F + c_pB * F**2) / T
+    + ((K * G**2 + sigma**2) * F**4 / (K * T**2)) ** Rational(1, 3)
+    + (D**2 * F**4) ** Rational(1, 3) / T
+)
+
+claim = Claim(
+    id="cfl.theorem-4.1-gc",
+    kind=Kind.RATE,
+    title="rounds of CFL-R in scenario S2, general convex",
+    source=Source("cfl", "Theorem 4.1"),
+    forms=(
+        Form(variant="published@expectation", statement=Le(T, soft(rate)), where=constants),
+        Form(
+            variant="published@short-root",
+            statement=Le(T, soft(ends[0] + (M + c_pB) * F / eps + third_short + ends[1])),
+            where=constants,
+            note="the root of the third denominator ends after K",
+        ),
+        Form(
+            variant="published@drawn",
+            statement=Le(T, soft(rate)),
+            where=constants,
+            check=drawn.check(sweep("F", "F"), sweep("T", "G")),
+            note="one draw of the drift per client, kept for ever",
+        ),
+        Form(
+            variant="published@over-rounds",
+            statement=Le(T, soft(rate)),
+            where=constants,
+            check=setting.check(sweep("F", "F"), sweep("T", "D", 1024, **LOUD), kind="over-rounds"),
+            note="the objective is the mean of those of all rounds",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(T, soft(repaired)),
+            where=constants,
+            check=setting.check(*everything),
+            note="the square of F, and the mean of all round drifts so far stays in the model",
+        ),
+        Form(
+            variant="corrected@drawn",
+            statement=Le(eps, soft(error)),
+            where=constants,
+            check=drawn.check(*lasting("D", "sigma")),
+            note="the gap does not tend to zero",
+        ),
+        Form(
+            variant="corrected@over-rounds",
+            statement=Le(T, soft(repaired)),
+            where=constants,
+            check=setting.check(*everything, kind="over-rounds"),
+        ),
+        Form(
+            variant="sharp",
+            statement=Le(D**2 * F**2 / (N * eps**2), BigO(T)),
+            check=setting.check(sweep("T", "D", 1024, **LOUD)),
+            note="no algorithm needs fewer rounds than the new term says",
+        ),
+        Form(
+            variant="sharp@drawn",
+            statement=Le(G * F / sqrt(N), BigO(eps)),
+            check=drawn.check(sweep("T", "G", 1024, **LOUD)),
+            note="the gap that remains",
+        ),
+    ),
+    uses=("cfl.eq-62-cflr-s2", "cfl.lemma-a.2", "cfl.eq-67", "cfl.eq-68"),
+    check=setting.check(sweep("F", "F"), sweep("T", "D", **LOUD), sweep("D")),
+)

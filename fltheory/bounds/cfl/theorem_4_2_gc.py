@@ -1,0 +1,98 @@
+r"""Theorem 4.2, general convex: rounds that CFL-R needs when every client appears once.
+
+As published, with :math:`c_{p_B} = 1 + B^2 + A^2`, :math:`M = \frac{\sigma}{\sqrt{NK}} + D` and :math:`F = \mathbb
+E\|w_0 - w^*\|`,
+
+.. math:: T = \tilde O\Bigl(\frac{(M + G + c_{p_B})F}{\varepsilon} + \frac{\sigma F^2}{\sqrt{K\varepsilon^3}}
+   + \frac{\sqrt[3]{(G^2 + D^2)F^4}}{\varepsilon}\Bigr) .
+
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
+gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
+a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+
+Two readings of the objective. ``expectation``: :math:`f = \mathbb E f_{t,i}`, drifts independent with mean zero
+(Assumptions 5 and 6, and the experiments of section 6). ``over-rounds``: :math:`f` is the finite mean (2) of the
+objectives of all :math:`T` rounds, so that the last round knows all of it.
+
+Two faults. First, :math:`c_{p_B}F/\varepsilon` should have :math:`F^2`: without drift and noise the gap after
+:math:`T` steps is proportional to :math:`F^2`, so :math:`T` cannot depend on :math:`F/\varepsilon`. The square is lost
+between Lemma A.2, which has :math:`d_0 = F^2`, and (82). Second, the mean :math:`b_t` of the drifts so far is treated
+as new in every round, see ``cfl.eq-62-cflr-s1``.
+
+**Derivation of the corrected form.** The corrected recursion with :math:`\mu = 0` reads, with :math:`e_t = w_t - w^*`,
+
+.. math:: \mathbb E\|e_{t+1}\|^2 \le \mathbb E\|e_t\|^2 - \eta\,\mathbb E(f(w_t) - f^*) + c_1\eta^2 + c_2\eta^3
+   + 2\eta\sqrt{V_t\,\mathbb E\|e_t\|^2}, \qquad V_t = \frac{V}{t}, \quad V = \frac{G^2 + D^2}{N} .
+
+Let :math:`R^2` be the largest :math:`\mathbb E\|e_t\|^2` for :math:`t \le T` and :math:`a = F^2 + \sum_t (c_1\eta^2 +
+c_2\eta^3)`. Since :math:`\sum_{t\le T} t^{-1/2} \le 2\sqrt T`, :math:`R^2 \le a + 4\eta R\sqrt{VT}`, hence :math:`R^2
+\le 2a + 16\eta^2VT`. The mean gap is at most :math:`\frac{a}{\eta T} + 4R\sqrt{V/T} \le \frac{3a}{\eta T} + 24\eta V`.
+Compared with the published bound there is the additional :math:`\eta V`, and the best step adds :math:`F\sqrt{V/T}` to
+the error, :math:`\frac{(G^2+D^2)F^2}{N\varepsilon^2}` to :math:`T`. With the finite mean as objective the rate is the
+same: the mean with equal weights of the :math:`b_t - b_T` still has mean square :math:`V/T`.
+
+**Derivation of the sharp form.** For :math:`f(w) = \frac\lambda2(w - w^*)^2` with :math:`|w^*|` of the order of
+:math:`F`, :math:`NT` observations of :math:`\lambda w^*` with variance :math:`G^2+D^2` leave a mean square error of at
+least the order of :math:`\min(F^2, V/(\lambda^2T))`, whatever the algorithm. At :math:`\lambda = \sqrt{V/T}/F` that is
+a gap of the order of :math:`F\sqrt{V/T}`.
+
+Instances: one eigenvalue, the one at which start and drift cost the same, about :math:`D / (F\sqrt{NT})`, or
+:math:`1/T` without drift; best step by a closed form, gap by the exact engine (by the closed form for
+``over-rounds``); every source of error alone and together, see :mod:`fltheory.bounds.cfl._rates`.
+
+Source: Guo, Lin, Tang, 2021, Theorem 4.2, (82).
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, sqrt
+
+from fltheory.bounds._algebra import BigO
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, sigma, soft
+from fltheory.bounds.cfl._rates import LOUD, Setting, sweep, thorough
+
+setting = Setting(remembers=True, scenario="S1", centred=False, strongly=False)
+everything = thorough("D", "G", "sigma", strongly=False)
+rest = sigma * F**2 / sqrt(K * eps**3) + ((G**2 + D**2) * F**4) ** Rational(1, 3) / eps
+rate = (M + G + c_pB) * F / eps + rest
+repaired = ((M + G) * F + c_pB * F**2) / eps + rest + (G**2 + D**2) * F**2 / (N * eps**2)
+
+claim = Claim(
+    id="cfl.theorem-4.2-gc",
+    kind=Kind.RATE,
+    title="rounds of CFL-R in scenario S1, general convex",
+    source=Source("cfl", "Theorem 4.2"),
+    forms=(
+        Form(variant="published@expectation", statement=Le(T, soft(rate)), where=constants),
+        Form(
+            variant="published@over-rounds",
+            statement=Le(T, soft(rate)),
+            where=constants,
+            check=setting.check(sweep("F", "F"), sweep("T", "D", 1024, **LOUD), kind="over-rounds"),
+            note="the objective is the mean of those of all rounds",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(T, soft(repaired)),
+            where=constants,
+            check=setting.check(*everything),
+            note="the square of F, and the mean of all drifts so far stays in the model",
+        ),
+        Form(
+            variant="corrected@over-rounds",
+            statement=Le(T, soft(repaired)),
+            where=constants,
+            check=setting.check(*everything, kind="over-rounds"),
+        ),
+        Form(
+            variant="sharp",
+            statement=Le((G**2 + D**2) * F**2 / (N * eps**2), BigO(T)),
+            check=setting.check(sweep("T", "D", 1024, **LOUD), sweep("T", "G", 1024, **LOUD)),
+            note="no algorithm needs fewer rounds than the new term says",
+        ),
+    ),
+    uses=("cfl.eq-62-cflr-s1", "cfl.lemma-a.2", "cfl.eq-69", "cfl.eq-70"),
+    check=setting.check(sweep("F", "F"), sweep("T", "D", **LOUD), sweep("T", "G", **LOUD), sweep("D")),
+)

@@ -1,0 +1,110 @@
+r"""Theorem 4.2, strongly convex: rounds that CFL-R needs when every client appears once.
+
+As published, with :math:`c_{p_B} = 1 + B^2 + A^2` and :math:`M = \frac{\sigma}{\sqrt{NK}} + D`,
+
+.. math:: T = \tilde O\Bigl(\frac{c_{p_B}}{\mu} + \frac{M + G}{\sqrt{\mu\varepsilon}} +
+   \frac{\sigma}{\mu\sqrt{K\varepsilon}}
+   + \sqrt[3]{\frac{G^2 + D^2}{\mu^2\varepsilon}}\Bigr) .
+
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights :math:`q_t = (1 - \mu\eta/2)^{1-t}`
+of the proof, the gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at
+least :math:`T`, up to a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the
+paper.
+
+Two readings of the objective. ``expectation``: :math:`f = \mathbb E f_{t,i}`, drifts independent with mean zero
+(Assumptions 5 and 6, and the experiments of section 6). ``over-rounds``: :math:`f` is the finite mean (2) of the
+objectives of all :math:`T` rounds, so that the last round knows all of it; there the condition number grows like
+:math:`\sqrt T` along the sweep.
+
+Why it fails. In round :math:`t` the clients work on the mean of the objectives seen so far, whose gradient is off by
+:math:`b_t = \frac1t\sum_{\tau\le t}\zeta_\tau`, the mean of all drifts so far (:math:`\zeta_\tau` is the clients' mean
+in round :math:`\tau`). The model has seen all but the last of them, while the proof takes the expectation as if they
+were new: in ``cfl.eq-62-cflr-s1`` the term :math:`-2\eta\langle b_t, w_t - w^*\rangle` is lost. The gap falls like
+:math:`1/T`, not like :math:`1/T^2`.
+
+**Derivation of the corrected form.** By the corrected recursion and Young's inequality,
+
+.. math:: \mathbb E\|w_{t+1} - w^*\|^2 \le (1 - \tfrac{\mu\eta}4)\,\mathbb E\|w_t - w^*\|^2 - \eta\,\mathbb E(f(w_t)
+   - f^*)
+   + c_1\eta^2 + c_2\eta^3 + \tfrac{4\eta}{\mu} V_t, \qquad V_t = \frac{G^2 + D^2}{N t} .
+
+Summed with growing weights, the mean of :math:`V_t` is at most that with equal weights,
+:math:`\frac{G^2+D^2}{N}\,\frac{1 + \ln T}{T}`. So the published error (76) gets the additional term :math:`\tilde
+O\bigl(\frac{G^2 + D^2}{\mu N T}\bigr)`, and :math:`T` the additional :math:`\frac{G^2+D^2}{\mu N\varepsilon}`.
+
+With the finite mean as objective only :math:`b_t - b_T` counts, whose mean square is :math:`\frac{G^2+D^2}{N}(\frac1t
+- \frac1T)`. Claimed for quadratics with one Hessian: along an eigenvalue :math:`\lambda` the model follows
+:math:`-b_t/\lambda` with a delay of :math:`1/(\lambda\eta)` rounds and the weights look back :math:`2/(\mu\eta)`
+rounds, over which :math:`\frac1t - \frac1T` is of the order of :math:`\frac{1}{\mu\eta T^2}`. So the gap is of the
+order of :math:`\frac{G^2+D^2}{\mu^2\eta N T^2}`; with :math:`\eta` of the order of :math:`1/L` this adds
+:math:`\sqrt{L(G^2+D^2)/N}\,/(\mu\sqrt\varepsilon)`.
+
+**Derivation of the sharp form.** The new term belongs to every algorithm. Take :math:`f(w) = \frac\mu2(w - w^*)^2` and
+normal drifts: :math:`T` rounds of :math:`N` clients give :math:`NT` observations of :math:`\mu w^*` with variance
+:math:`G^2 + D^2`. With a normal prior of variance :math:`s^2` on :math:`w^*` every estimate has mean square error at
+least :math:`(s^{-2} + \mu^2NT/(G^2+D^2))^{-1}`, so that for large :math:`s` the gap is at least about :math:`\frac{G^2
++ D^2}{2\mu N T}`, whatever the algorithm does.
+
+Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form, gap by
+the exact engine (by the closed form for ``over-rounds``); every source of error alone and together, see
+:mod:`fltheory.bounds.cfl._rates`.
+
+Source: Guo, Lin, Tang, 2021, Theorem 4.2, (76).
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, sqrt
+
+from fltheory.bounds._algebra import BigO
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import L, N, mu
+from fltheory.bounds.cfl._rate_symbols import D, G, K, M, T, c_pB, constants, eps, sigma, soft
+from fltheory.bounds.cfl._rates import Setting, sweep, thorough
+
+setting = Setting(remembers=True, scenario="S1", centred=False)
+everything = thorough("D", "G", "sigma", strongly=True)
+rate = (
+    c_pB / mu
+    + (M + G) / sqrt(mu * eps)
+    + sigma / (mu * sqrt(K * eps))
+    + ((G**2 + D**2) / (mu**2 * eps)) ** Rational(1, 3)
+)
+
+claim = Claim(
+    id="cfl.theorem-4.2-sc",
+    kind=Kind.RATE,
+    title="rounds of CFL-R in scenario S1, strongly convex",
+    source=Source("cfl", "Theorem 4.2"),
+    forms=(
+        Form(variant="published@expectation", statement=Le(T, soft(rate)), where=constants),
+        Form(
+            variant="published@over-rounds",
+            statement=Le(T, soft(rate)),
+            where=constants,
+            check=setting.check(sweep("T", "D", 16384, 256, N=1, power=0.5), kind="over-rounds"),
+            note="the objective is the mean of those of all rounds",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(T, soft(rate + (G**2 + D**2) / (mu * N * eps))),
+            where=constants,
+            check=setting.check(*everything),
+            note="the mean of all drifts so far stays in the model",
+        ),
+        Form(
+            variant="corrected@over-rounds",
+            statement=Le(T, soft(c_pB / mu, rate - c_pB / mu + sqrt(L * (G**2 + D**2) / N) / (mu * sqrt(eps)))),
+            where=constants,
+            check=setting.check(sweep("T", "D", 16384, 256, N=1, power=0.5), *everything, kind="over-rounds"),
+        ),
+        Form(
+            variant="sharp",
+            statement=Le((G**2 + D**2) / (mu * N * eps), BigO(T)),
+            check=setting.check(sweep("T", "D", 1024), sweep("T", "G", 1024)),
+            note="no algorithm needs fewer rounds than the new term says",
+        ),
+    ),
+    uses=("cfl.eq-62-cflr-s1", "cfl.eq-63", "cfl.eq-69", "cfl.eq-70", "cfl.eq-75"),
+    check=setting.check(sweep("T", "D"), sweep("T", "G"), sweep("D")),
+)

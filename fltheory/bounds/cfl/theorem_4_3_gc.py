@@ -1,0 +1,109 @@
+r"""Theorem 4.3, general convex: rounds that FedAvg needs with drifts over clients and rounds.
+
+As published, with :math:`c_{p_B} = 1 + B^2 + A^2`, :math:`\tilde M = \frac{\sigma^2}{NK} + D^2` and :math:`F = \mathbb
+E\|w_0 - w^*\|`,
+
+.. math:: T = \tilde O\Bigl(\frac{c_{p_B}F}{\varepsilon} + \frac{(\tilde M + G^2)F^2}{\varepsilon^2} + \frac{\sigma
+   F^2}{\sqrt{K\varepsilon^3}}
+   + \frac{(G + D)F^2}{\sqrt{\varepsilon^3}}\Bigr) .
+
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
+gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
+a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+
+Readings. ``s1``: new clients in every round. ``s2``: the same clients, drifts summing to zero as (2) implies.
+``s2-drawn``: the same clients, one draw of :math:`\delta_i` with mean zero per client that stays, as Assumptions 5 and
+6 and section 6 have it; the mean of :math:`N` draws is not zero.
+
+The first term fails in all of them: without drift and noise the gap after :math:`T` rounds is proportional to
+:math:`F^2`, so it has to be :math:`c_{p_B}F^2/\varepsilon`. The square is lost between Lemma A.2, which has :math:`d_0
+= F^2`, and (84).
+
+**Derivation of the corrected form.** Lemma A.2 with :math:`d_0 = F^2` and :math:`\eta_{\max}` of the order of
+:math:`1/(Lc_{p_B})` gives :math:`\frac{Lc_{p_B}F^2}{T}` in place of :math:`\frac{c_{p_B}F}{T}`; the other terms of
+(84) stay. For drawn drifts the recursion has :math:`2\eta\sqrt{G^2/N}\,\sqrt{\mathbb E\|w_t - w^*\|^2}` in addition;
+as for Theorem 4.1, general convex, the best step leaves :math:`GF/\sqrt N`.
+
+**Derivation of the sharp form.** :math:`f(w) = \frac\lambda2(w - w^*)^2` with :math:`\lambda = G/(F\sqrt N)` makes a
+mean drift of :math:`G/\sqrt N` as costly as the distance from the start, :math:`GF/\sqrt N`.
+
+Instances: one eigenvalue, the one at which start and drift cost the same, about :math:`D / (F\sqrt{NT})`, or
+:math:`1/T` without drift; best step by a closed form, gap by the exact engine (by the closed form for
+``over-rounds``); every source of error alone and together, see :mod:`fltheory.bounds.cfl._rates`.
+
+Source: Guo, Lin, Tang, 2021, Theorem 4.3, (84).
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, sqrt
+
+from fltheory.bounds._algebra import BigO
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M_tilde, T, c_pB, constants_fedavg, eps, sigma, soft
+from fltheory.bounds.cfl._rates import LOUD, Setting, lasting, sweep, thorough
+
+fresh = Setting(remembers=False, scenario="S1", centred=False, strongly=False)
+same = Setting(remembers=False, strongly=False)
+drawn = Setting(remembers=False, centred=False, strongly=False)
+rest = (M_tilde + G**2) * F**2 / eps**2 + sigma * F**2 / sqrt(K * eps**3) + (G + D) * F**2 / sqrt(eps**3)
+rate = c_pB * F / eps + rest
+error = (
+    G * F / sqrt(N)
+    + c_pB * F**2 / T
+    + sqrt(M_tilde + G**2) * F / sqrt(T)
+    + (sigma**2 * F**4 / (K * T**2)) ** Rational(1, 3)
+    + ((G**2 + D**2) * F**4 / T**2) ** Rational(1, 3)
+)
+
+claim = Claim(
+    id="cfl.theorem-4.3-gc",
+    kind=Kind.RATE,
+    title="rounds of FedAvg with drifts, general convex",
+    source=Source("cfl", "Theorem 4.3"),
+    forms=(
+        Form(variant="published@s1", statement=Le(T, soft(rate)), where=constants_fedavg),
+        Form(
+            variant="published@s2",
+            statement=Le(T, soft(rate)),
+            where=constants_fedavg,
+            check=same.check(sweep("F", "F"), sweep("T", "D", **LOUD)),
+        ),
+        Form(
+            variant="published@s2-drawn",
+            statement=Le(T, soft(rate)),
+            where=constants_fedavg,
+            check=drawn.check(sweep("F", "F"), sweep("T", "G")),
+            note="one draw of the drift per client, kept for ever",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(T, soft(c_pB * F**2 / eps + rest)),
+            where=constants_fedavg,
+            check=fresh.check(*thorough("D", "G", "sigma", strongly=False)),
+            note="the square of F",
+        ),
+        Form(
+            variant="corrected@s2",
+            statement=Le(T, soft(c_pB * F**2 / eps + rest)),
+            where=constants_fedavg,
+            check=same.check(*thorough("D", "sigma", strongly=False), sweep("G")),
+        ),
+        Form(
+            variant="corrected@s2-drawn",
+            statement=Le(eps, soft(error)),
+            where=constants_fedavg,
+            check=drawn.check(*lasting("D", "sigma")),
+            note="the gap does not tend to zero",
+        ),
+        Form(
+            variant="sharp@s2-drawn",
+            statement=Le(G * F / sqrt(N), BigO(eps)),
+            check=drawn.check(sweep("T", "G", 1024, **LOUD)),
+            note="the gap that remains",
+        ),
+    ),
+    uses=("cfl.eq-62-fedavg", "cfl.lemma-a.2", "cfl.eq-71", "cfl.eq-72"),
+    check=fresh.check(sweep("F", "F"), sweep("T", "D", **LOUD), sweep("T", "G", **LOUD)),
+)

@@ -1,0 +1,107 @@
+r"""Theorem 4.3, strongly convex: rounds that FedAvg needs with drifts over clients and rounds.
+
+As published, with :math:`c_{p_B} = 1 + B^2 + A^2` and :math:`\tilde M = \frac{\sigma^2}{NK} + D^2`,
+
+.. math:: T = \tilde O\Bigl(\frac{c_{p_B}}{\mu} + \frac{\tilde M + G^2}{\mu\varepsilon} +
+   \frac{\sigma}{\mu\sqrt{K\varepsilon}} + \frac{G + D}{\mu\sqrt\varepsilon}\Bigr) .
+
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights :math:`q_t = (1 - \mu\eta/2)^{1-t}`
+of the proof, the gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at
+least :math:`T`, up to a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the
+paper.
+
+Readings. ``s1``: new clients in every round. ``s2``: the same clients, drifts summing to zero as (2) implies.
+``s2-drawn``: the same clients, one draw of :math:`\delta_i` with mean zero per client that stays, as Assumptions 5 and
+6 and section 6 have it; the mean of :math:`N` draws is not zero.
+
+For drifts that are new in every round, or sum to zero, nothing contradicts it, and it is generous: on these instances
+:math:`D^2` and :math:`G^2` count with a factor :math:`1/N`. Drawn drifts that stay move the limit to the minimiser of
+:math:`f + \langle\bar\delta, \cdot\rangle`.
+
+**Derivation of the corrected form.** In the corrected recursion of ``cfl.eq-62-fedavg`` the seen drift has :math:`V_t
+= \|\bar\delta\|^2`, in expectation :math:`G^2/N`. Young's inequality and the weighted sum give the published error
+(78) plus :math:`\frac4\mu\cdot\frac{G^2}{N}`.
+
+**Derivation of the sharp form.** FedAvg with a common Hessian :math:`H` tends in mean to :math:`w^* -
+H^{-1}\bar\delta`, with a gap of :math:`\frac12\|\bar\delta\|^2_{H^{-1}}`; for :math:`H = \mu` that is
+:math:`\frac{G^2}{2\mu N}` on average over draws.
+
+Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form, gap by
+the exact engine (by the closed form for ``over-rounds``); every source of error alone and together, see
+:mod:`fltheory.bounds.cfl._rates`.
+
+Source: Guo, Lin, Tang, 2021, Theorem 4.3, (78).
+"""
+
+from __future__ import annotations
+
+from sympy import Le, exp, sqrt
+
+from fltheory.bounds._algebra import BigO
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import N, mu
+from fltheory.bounds.cfl._rate_symbols import (
+    D,
+    F,
+    G,
+    K,
+    M_tilde,
+    T,
+    c_pB,
+    constants_fedavg,
+    eps,
+    eta_max,
+    sigma,
+    soft,
+)
+from fltheory.bounds.cfl._rates import Setting, lasting, sweep, thorough
+
+fresh = Setting(remembers=False, scenario="S1", centred=False)
+same = Setting(remembers=False)
+drawn = Setting(remembers=False, centred=False)
+rate = c_pB / mu + (M_tilde + G**2) / (mu * eps) + sigma / (mu * sqrt(K * eps)) + (G + D) / (mu * sqrt(eps))
+error = (
+    G**2 / (mu * N)
+    + (M_tilde + G**2) / (mu * T)
+    + sigma**2 / (mu**2 * K * T**2)
+    + (G**2 + D**2) / (mu**2 * T**2)
+    + mu * F**2 * exp(-mu * eta_max * T / 4)
+)
+
+claim = Claim(
+    id="cfl.theorem-4.3-sc",
+    kind=Kind.RATE,
+    title="rounds of FedAvg with drifts, strongly convex",
+    source=Source("cfl", "Theorem 4.3"),
+    forms=(
+        Form(variant="published@s1", statement=Le(T, soft(rate)), where=constants_fedavg),
+        Form(
+            variant="published@s2",
+            statement=Le(T, soft(rate)),
+            where=constants_fedavg,
+            check=same.check(*thorough("D", "sigma", strongly=True), sweep("G")),
+        ),
+        Form(
+            variant="published@s2-drawn",
+            statement=Le(T, soft(rate)),
+            where=constants_fedavg,
+            check=drawn.check(sweep("T", "G")),
+            note="one draw of the drift per client, kept for ever",
+        ),
+        Form(
+            variant="corrected@s2-drawn",
+            statement=Le(eps, soft(error)),
+            where=constants_fedavg,
+            check=drawn.check(*lasting("D", "sigma")),
+            note="the gap does not tend to zero",
+        ),
+        Form(
+            variant="sharp@s2-drawn",
+            statement=Le(G**2 / (mu * N), BigO(eps)),
+            check=drawn.check(sweep("T", "G")),
+            note="the gap that remains",
+        ),
+    ),
+    uses=("cfl.eq-62-fedavg", "cfl.eq-63", "cfl.eq-71", "cfl.eq-72", "cfl.eq-77"),
+    check=fresh.check(*thorough("D", "G", "sigma", strongly=True)),
+)

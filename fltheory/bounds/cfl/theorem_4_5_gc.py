@@ -1,0 +1,91 @@
+r"""Theorem 4.5, general convex: rounds of FedAvg without drift over rounds.
+
+As published, for :math:`A = D = 0`, :math:`\eta_g = 1`, all clients selected and :math:`F = \mathbb E\|w_0 - w^*\|`,
+
+.. math:: T = \tilde O\Bigl(\frac{(B^2 + 1)F}{\varepsilon} + \frac{\sigma^2F^2}{NK\varepsilon^2} +
+   \frac{G^2F^2}{\varepsilon^2}
+   + \frac{\sigma F^2}{\sqrt{K\varepsilon^3}} + \frac{GF^2}{\sqrt{\varepsilon^3}}\Bigr) .
+
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
+gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
+a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+
+Readings. ``mean``: client drifts sum to zero, as in classical federated learning. ``drawn``: one draw with mean zero
+per client that stays (Assumptions 5 and 6); the mean of :math:`N` draws is not zero. The scenario with all clients
+selected is called scenario 1 in the theorem and scenario 2 everywhere else.
+
+As in Theorem 4.3, :math:`F/\varepsilon` should be :math:`F^2/\varepsilon`, and with drawn drifts the gap does not tend
+to zero.
+
+**Derivation of the corrected form.** As for Theorem 4.3, general convex, with :math:`D = 0`.
+
+**Derivation of the sharp form.** As for Theorem 4.3, general convex: the curvature :math:`G/(F\sqrt N)`.
+
+Instances: one eigenvalue, the one at which start and drift cost the same, about :math:`D / (F\sqrt{NT})`, or
+:math:`1/T` without drift; best step by a closed form, gap by the exact engine (by the closed form for
+``over-rounds``); every source of error alone and together, see :mod:`fltheory.bounds.cfl._rates`.
+
+Source: Guo, Lin, Tang, 2021, Theorem 4.5.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, sqrt
+
+from fltheory.bounds._algebra import BigO
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, sigma, soft
+from fltheory.bounds.cfl._rates import LOUD, Setting, lasting, sweep, thorough
+
+same = Setting(remembers=False, strongly=False)
+drawn = Setting(remembers=False, centred=False, strongly=False)
+rest = (
+    sigma**2 * F**2 / (N * K * eps**2)
+    + G**2 * F**2 / eps**2
+    + sigma * F**2 / sqrt(K * eps**3)
+    + G * F**2 / sqrt(eps**3)
+)
+rate = (B**2 + 1) * F / eps + rest
+error = (
+    G * F / sqrt(N)
+    + (B**2 + 1) * F**2 / T
+    + sqrt(sigma**2 / (N * K) + G**2) * F / sqrt(T)
+    + ((sigma**2 / K + G**2) * F**4 / T**2) ** Rational(1, 3)
+)
+
+claim = Claim(
+    id="cfl.theorem-4.5-gc",
+    kind=Kind.RATE,
+    title="rounds of FedAvg without round drift, general convex",
+    source=Source("cfl", "Theorem 4.5"),
+    forms=(
+        Form(variant="published@mean", statement=Le(T, soft(rate))),
+        Form(
+            variant="published@drawn",
+            statement=Le(T, soft(rate)),
+            check=drawn.check(sweep("F", "F"), sweep("T", "G")),
+            note="one draw of the drift per client, kept for ever",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(T, soft((B**2 + 1) * F**2 / eps + rest)),
+            check=same.check(*thorough("sigma", strongly=False), sweep("G", D=0.0)),
+            note="the square of F",
+        ),
+        Form(
+            variant="corrected@drawn",
+            statement=Le(eps, soft(error)),
+            check=drawn.check(*lasting("sigma")),
+            note="the gap does not tend to zero",
+        ),
+        Form(
+            variant="sharp@drawn",
+            statement=Le(G * F / sqrt(N), BigO(eps)),
+            check=drawn.check(sweep("T", "G", 1024, **LOUD)),
+            note="the gap that remains",
+        ),
+    ),
+    uses=("cfl.theorem-4.3-gc",),
+    check=same.check(sweep("F", "F"), sweep("sigma", "sigma")),
+)

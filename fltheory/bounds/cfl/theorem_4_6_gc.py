@@ -1,0 +1,89 @@
+r"""Theorem 4.6, general convex: rounds of continual learning, CFL-R with one client.
+
+As published, for :math:`N = 1`, :math:`G = B = 0` and :math:`F = \mathbb E\|w_0 - w^*\|`,
+
+.. math:: T = \tilde O\Bigl(\frac{\sigma F}{\sqrt{K\varepsilon}} + \frac{(D + 1 + A^2)F}{\varepsilon} + \frac{\sigma
+   F^2}{\sqrt{K\varepsilon^3}}
+   + \frac{\sqrt[3]{D^2F^4}}{\varepsilon}\Bigr) .
+
+Table 1 has :math:`\frac{\sigma F}{\sqrt K\varepsilon}` as the first term, which is what (82) gives; the reading
+``table-1`` takes it.
+
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
+gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
+a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+
+Two readings of the objective. ``expectation``: :math:`f = \mathbb E f_{t,i}`, drifts independent with mean zero
+(Assumptions 5 and 6, and the experiments of section 6). ``over-rounds``: :math:`f` is the finite mean (2) of the
+objectives of all :math:`T` rounds, so that the last round knows all of it.
+
+Faults as in Theorem 4.2, general convex: :math:`F/\varepsilon` for :math:`F^2/\varepsilon`, and stored drifts treated
+as new. The abstract rate :math:`1/T` for full gradients is right in :math:`T`, not in :math:`F`.
+
+**Derivation of the corrected form.** That of Theorem 4.2, general convex, with :math:`N = 1` and :math:`G = 0`: the
+additional term is :math:`\frac{D^2F^2}{\varepsilon^2}`.
+
+**Derivation of the sharp form.** That of Theorem 4.2, general convex.
+
+Instances: one eigenvalue, the one at which start and drift cost the same, about :math:`D / (F\sqrt{NT})`, or
+:math:`1/T` without drift; best step by a closed form, gap by the exact engine (by the closed form for
+``over-rounds``); every source of error alone and together, see :mod:`fltheory.bounds.cfl._rates`.
+
+Source: Guo, Lin, Tang, 2021, Theorem 4.6, Table 1.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, sqrt
+
+from fltheory.bounds._algebra import BigO
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds.cfl._rate_symbols import A, D, F, K, T, eps, sigma, soft
+from fltheory.bounds.cfl._rates import LOUD, Setting, sweep, thorough
+
+setting = Setting(remembers=True, scenario="S1", centred=False, strongly=False)
+everything = thorough("D", "sigma", strongly=False, N=1, D=2.8)
+rest = sigma * F**2 / sqrt(K * eps**3) + (D**2 * F**4) ** Rational(1, 3) / eps
+second = (D + 1 + A**2) * F / eps
+table = sigma * F / (sqrt(K) * eps)
+repaired = table + (D * F + (1 + A**2) * F**2) / eps + rest + D**2 * F**2 / eps**2
+
+claim = Claim(
+    id="cfl.theorem-4.6-gc",
+    kind=Kind.RATE,
+    title="rounds of continual learning, general convex",
+    source=Source("cfl", "Theorem 4.6"),
+    forms=(
+        Form(variant="published@expectation", statement=Le(T, soft(sigma * F / sqrt(K * eps) + second + rest))),
+        Form(
+            variant="published@table-1",
+            statement=Le(T, soft(table + second + rest)),
+            note="the first term as in Table 1",
+        ),
+        Form(
+            variant="published@over-rounds",
+            statement=Le(T, soft(sigma * F / sqrt(K * eps) + second + rest)),
+            check=setting.check(sweep("F", "F", N=1), sweep("T", "D", 1024, **LOUD, N=1), kind="over-rounds"),
+            note="the objective is the mean of those of all tasks",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(T, soft(repaired)),
+            check=setting.check(*everything),
+            note="the square of F, and the mean of all drifts so far stays in the model",
+        ),
+        Form(
+            variant="corrected@over-rounds",
+            statement=Le(T, soft(repaired)),
+            check=setting.check(*everything, kind="over-rounds"),
+        ),
+        Form(
+            variant="sharp",
+            statement=Le(D**2 * F**2 / eps**2, BigO(T)),
+            check=setting.check(sweep("T", "D", 1024, **LOUD, N=1)),
+            note="no algorithm needs fewer tasks than the new term says",
+        ),
+    ),
+    uses=("cfl.theorem-4.2-gc",),
+    check=setting.check(sweep("F", "F", N=1), sweep("T", "D", **LOUD, N=1)),
+)

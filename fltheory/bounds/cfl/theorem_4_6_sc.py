@@ -1,0 +1,88 @@
+r"""Theorem 4.6, strongly convex: rounds of continual learning, CFL-R with one client.
+
+As published, for :math:`N = 1` and :math:`G = B = 0`,
+
+.. math:: T = \tilde O\Bigl(\frac{1 + A^2}{\mu} + \frac{\sigma}{\sqrt{\mu K\varepsilon}} +
+   \frac{D}{\sqrt{\mu\varepsilon}} + \frac{\sigma}{\mu\sqrt{K\varepsilon}}
+   + \sqrt[3]{\frac{D^2}{\mu^2\varepsilon}}\Bigr) .
+
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights :math:`q_t = (1 - \mu\eta/2)^{1-t}`
+of the proof, the gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at
+least :math:`T`, up to a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the
+paper.
+
+Two readings of the objective. ``expectation``: :math:`f = \mathbb E f_{t,i}`, drifts independent with mean zero
+(Assumptions 5 and 6, and the experiments of section 6). ``over-rounds``: :math:`f` is the finite mean (2) of the
+objectives of all :math:`T` rounds, so that the last round knows all of it; there the condition number grows like
+:math:`\sqrt T` along the sweep.
+
+It fails as Theorem 4.2 does: the mean of the drifts of all tasks so far stays in the model.
+
+**Derivation of the corrected form.** That of Theorem 4.2 with :math:`N = 1` and :math:`G = 0`: the additional term is
+:math:`\frac{D^2}{\mu\varepsilon}`, and :math:`\sqrt L\,D/(\mu\sqrt\varepsilon)` with the finite mean over tasks as
+objective.
+
+**Derivation of the sharp form.** That of Theorem 4.2: :math:`T` tasks are :math:`T` observations of :math:`\mu w^*`
+with variance :math:`D^2`.
+
+Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form, gap by
+the exact engine (by the closed form for ``over-rounds``); every source of error alone and together, see
+:mod:`fltheory.bounds.cfl._rates`.
+
+Source: Guo, Lin, Tang, 2021, Theorem 4.6.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, sqrt
+
+from fltheory.bounds._algebra import BigO
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import L, mu
+from fltheory.bounds.cfl._rate_symbols import A, D, K, T, eps, sigma, soft
+from fltheory.bounds.cfl._rates import Setting, sweep, thorough
+
+setting = Setting(remembers=True, scenario="S1", centred=False)
+everything = thorough("D", "sigma", strongly=True, N=1)
+rate = (
+    (1 + A**2) / mu
+    + sigma / sqrt(mu * K * eps)
+    + D / sqrt(mu * eps)
+    + sigma / (mu * sqrt(K * eps))
+    + (D**2 / (mu**2 * eps)) ** Rational(1, 3)
+)
+
+claim = Claim(
+    id="cfl.theorem-4.6-sc",
+    kind=Kind.RATE,
+    title="rounds of continual learning, strongly convex",
+    source=Source("cfl", "Theorem 4.6"),
+    forms=(
+        Form(variant="published@expectation", statement=Le(T, soft(rate))),
+        Form(
+            variant="published@over-rounds",
+            statement=Le(T, soft(rate)),
+            check=setting.check(sweep("T", "D", 16384, 256, N=1, power=0.5), kind="over-rounds"),
+            note="the objective is the mean of those of all tasks",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(T, soft(rate + D**2 / (mu * eps))),
+            check=setting.check(*everything),
+            note="the mean of all drifts so far stays in the model",
+        ),
+        Form(
+            variant="corrected@over-rounds",
+            statement=Le(T, soft((1 + A**2) / mu, rate - (1 + A**2) / mu + sqrt(L) * D / (mu * sqrt(eps)))),
+            check=setting.check(sweep("T", "D", 16384, 256, N=1, power=0.5), *everything, kind="over-rounds"),
+        ),
+        Form(
+            variant="sharp",
+            statement=Le(D**2 / (mu * eps), BigO(T)),
+            check=setting.check(sweep("T", "D", 1024, N=1)),
+            note="no algorithm needs fewer tasks than the new term says",
+        ),
+    ),
+    uses=("cfl.theorem-4.2-sc",),
+    check=setting.check(sweep("T", "D", N=1), sweep("D", G=0.0, N=1)),
+)
