@@ -1,0 +1,126 @@
+r"""Drifts over clients and rounds as random vectors on finitely many outcomes (Definition 3.3, Assumptions 3 to 6).
+
+All drifts are made of fair coins: the client drift of round :math:`\tau` is :math:`\delta_\tau = s\,y_\tau`, the
+round drift :math:`\xi_\tau = s_\tau x_\tau + s_0 z_\tau` with a coin :math:`s_\tau` of its own and a coin :math:`s_0`
+common to all rounds. Both are centred and uncorrelated with each other, as Assumption 5 asks; :math:`z = 0` makes
+rounds independent. The gradient is a fixed vector, or one that moves with the coins if the model depends on the
+drifts. The constants :math:`G^2, D^2` are the smallest ones for the given growth :math:`B^2, A^2`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from sympy import Eq, Le, Sum
+
+from fltheory.bounds._algebra import EE, Inner, NormSq
+from fltheory.bounds._claim import Assumption
+from fltheory.bounds._space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, delta, grad, now, p, s, xi
+from fltheory.problem import Origin
+
+rounds = ((s, 1, now),)
+
+BOUNDED = (
+    Assumption("client drift (3)", Le(EE(NormSq(delta[s])), G_sq + B_sq * EE(NormSq(grad))), Origin.DECLARED, rounds),
+    Assumption("round drift (4)", Le(EE(NormSq(xi[s])), D_sq + A_sq * EE(NormSq(grad))), Origin.DECLARED, rounds),
+    Assumption("client drift is centred (5)", Eq(NormSq(EE(delta[s])), 0, evaluate=False), Origin.DECLARED, rounds),
+    Assumption("round drift is centred (5)", Eq(NormSq(EE(xi[s])), 0, evaluate=False), Origin.DECLARED, rounds),
+    Assumption(
+        "drifts are uncorrelated (5)", Eq(EE(Inner(xi[s], delta[s])), 0, evaluate=False), Origin.DECLARED, rounds
+    ),
+)
+"""Assumptions 3, 4 and 5."""
+
+WEIGHTS = Assumption("weights sum to one", Eq(Sum(p[s], (s, 1, now)), 1, evaluate=False), Origin.DECLARED)
+
+
+def space(first: int, last: int) -> Space:
+    """Return the space of laws with so many rounds."""
+    return Space(
+        {
+            "t": Integer(first, last),
+            "d": Integer(1, 2),
+            "p": Real(0.05, 1, shape=("t",)),
+            "gradient": Real(-2, 2, shape=("d",)),
+            "follows client": Real(-2, 2, shape=("d",)),
+            "follows rounds": Real(-2, 2, shape=("d",)),
+            "client": Real(-2, 2, shape=("t", "d")),
+            "round": Real(-2, 2, shape=("t", "d")),
+            "common": Real(-2, 2, shape=("t", "d")),
+            "A_sq": Real(0, 2),
+            "B_sq": Real(0, 2),
+        }
+    )
+
+
+def realise(
+    point: Params,
+    *,
+    same_client: bool = True,
+    common_rounds: bool = True,
+    moving_model: bool = False,
+    fixed_client: bool = False,
+) -> dict[str, Any]:
+    """Return gradients, drifts and the smallest constants.
+
+    Parameters
+    ----------
+    point
+        A point of :func:`space`.
+    same_client
+        One client drift for all rounds (scenario S2), or independent ones (S1).
+    common_rounds
+        Round drifts share a coin; otherwise they are independent.
+    moving_model
+        The gradient depends on the coins.
+    fixed_client
+        The client drift is a constant, so that expectations are over rounds only.
+    """
+    number = point["t"]
+    faces = np.array(list(itertools.product((-1, 1), repeat=1 + number + (1 if same_client else number))))
+    outcomes = range(len(faces))
+    common, own, client = faces[:, 0], faces[:, 1 : 1 + number], faces[:, 1 + number :]
+    deltas, xis, grads = [], [], []
+    for o in outcomes:
+        if fixed_client:
+            deltas.append(np.array([point["client"][0]] * number))
+        elif same_client:
+            deltas.append(np.array([point["client"][0] * int(client[o, 0])] * number))
+        else:
+            deltas.append(point["client"] * client[o][:, None])
+        shared = point["common"] * int(common[o]) if common_rounds else 0 * point["common"]
+        xis.append(point["round"] * own[o][:, None] + shared)
+        moved = point["follows client"] * int(client[o, 0]) + point["follows rounds"] * int(own[o, 0])
+        grads.append(point["gradient"] + (moved if moving_model else 0 * moved))
+    chance = [ratio(point, 1, len(faces))] * len(faces)
+    size = _mean([(g * g).sum() for g in grads], chance)
+    weights = point["p"] / point["p"].sum()
+    return {
+        "t": number,
+        "cfl_p": weights,
+        "cfl_grad": grads,
+        "cfl_local_grad": [grads[o] - deltas[o] - xis[o] for o in outcomes],
+        "cfl_delta": deltas,
+        "cfl_xi": xis,
+        "cfl_A_sq": point["A_sq"],
+        "cfl_B_sq": point["B_sq"],
+        "cfl_D_sq": _rest(
+            [_mean([(x[n] * x[n]).sum() for x in xis], chance) for n in range(number)], point["A_sq"] * size
+        ),
+        "cfl_G_sq": _rest(
+            [_mean([(x[n] * x[n]).sum() for x in deltas], chance) for n in range(number)], point["B_sq"] * size
+        ),
+        "chance": chance,
+    }
+
+
+def _mean(values: list[Any], chance: list[Any]) -> Any:
+    return sum(c * v for c, v in zip(chance, values, strict=True))
+
+
+def _rest(sizes: list[Any], covered: Any) -> Any:
+    """Return the smallest constant that covers all sizes together with what growth covers."""
+    return max([0 * covered, *(size - covered for size in sizes)])

@@ -1,0 +1,229 @@
+r"""Weighted means of :math:`c_1(t), c_2(t)` over the rounds, for (67) to (78).
+
+With :math:`q_t = (1 - \frac{\mu\eta}2)^{1-t}` the weights increase, so by Lemma A.6 the mean of :math:`1/t` is at
+most :math:`H_T/T`, with :math:`H_T = \sum_{t \le T} 1/t`. The constants of (62) with uniform weights :math:`p_\tau =
+1/t` are
+
+.. math:: c_1(t) = c_{p_G}(t) + \frac{v(t)\sigma^2}{NK}, \qquad c_2(t) = \frac{12L}{\eta_g^2}\Bigl(c_{p_G}(t) +
+   \frac{\sigma^2}K\Bigr),
+
+with :math:`c_{p_G}(t) = G^2 + D^2/t` and :math:`v = 1/t` in scenario S2, :math:`(G^2 + D^2)/t` and :math:`1/t` in S1,
+:math:`G^2 + D^2` and :math:`1` for FedAvg.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sympy import Expr, Le, Sum, exp, log
+
+from fltheory.bounds._algebra import BigO, NormSq, scalar
+from fltheory.bounds._claim import Assumption, Form, Instances, Sweep, Sweeps
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import L, N, mu, t, w_star
+from fltheory.bounds.cfl import eq_63
+from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, T, eta, eta_g, eta_max, sigma_sq
+from fltheory.problem import Origin
+
+harmonic = Sum(1 / t, (t, 1, T)) / T
+q = (1 - mu * eta / 2) ** (1 - t)
+start_sq = scalar("cfl_start_sq", r"\mathbb{E}\|\omega_0 - \omega^*\|^2", "squared distance of the start")
+
+Scenario = dict[str, Any]
+
+
+def scenario(name: str) -> Scenario:
+    """Return the two constants at round t and bounds on their weighted means, for ``s1``, ``s2`` or ``fedavg``."""
+    if name == "fedavg":
+        constant, mean, noise, mean_noise = G_sq + D_sq, G_sq + D_sq, 1, 1
+    elif name == "s2":
+        constant, mean, noise, mean_noise = G_sq + D_sq / t, G_sq + D_sq * harmonic, 1 / t, harmonic
+    else:
+        constant, mean, noise, mean_noise = (G_sq + D_sq) / t, (G_sq + D_sq) * harmonic, 1 / t, harmonic
+    scale = 12 * L / eta_g**2
+    return {
+        "c_1": constant + noise * sigma_sq / (N * K),
+        "c_2": scale * (constant + sigma_sq / K),
+        "mean_1": mean + mean_noise * sigma_sq / (N * K),
+        "mean_2": scale * (mean + sigma_sq / K),
+    }
+
+
+base: Params = {
+    "T": 64.0,
+    "N": 2.0,
+    "K": 2.0,
+    "L": 4.0,
+    "mu": 1.0,
+    "eta": 0.1,
+    "eta_g": 2.0,
+    "G_sq": 1.0,
+    "D_sq": 1.0,
+    "sigma_sq": 1.0,
+    "start_sq": 1.0,
+}
+
+SPACE = Space(
+    {
+        "T": Integer(1, 6),
+        "N": Integer(1, 3),
+        "K": Integer(1, 3),
+        "L": Real(0.1, 10, log=True),
+        "mu": Real(0.1, 10, log=True),
+        "contraction": Real(0.001, 1, log=True),
+        "eta_g": Real(1, 5),
+        "G_sq": Real(0, 4),
+        "D_sq": Real(0, 4),
+        "sigma_sq": Real(0, 4),
+    }
+)
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Return the constants; the step is given, or as a fraction of the largest one that contracts."""
+    step = point["eta"] if "eta" in point else point["contraction"] / point["mu"]
+    return {
+        "cfl_T": int(point["T"]),
+        "N": point["N"],
+        "cfl_K": point["K"],
+        "L": point["L"],
+        "mu": point["mu"],
+        "cfl_eta": step,
+        "cfl_eta_g": point["eta_g"],
+        "cfl_G_sq": point["G_sq"],
+        "cfl_D_sq": point["D_sq"],
+        "cfl_sigma_sq": point["sigma_sq"],
+        "cfl_start_sq": point.get("start_sq", 1),
+    }
+
+
+CHECK = Instances(space=SPACE, realise=realise)
+
+
+def _sweeps() -> tuple[Sweep, ...]:
+    powers = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+    rounds = (4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)
+    # Long enough to see one term take over from the others.
+    sizes = tuple(16.0**n for n in range(7))
+    calm = {**base, "eta": 1e-6}
+    none = dict.fromkeys(("G_sq", "D_sq", "sigma_sq"), 0.0)
+    alone = [{**calm, **none, name: 1.0} for name in none]
+    return (
+        *(Sweep("T", rounds, point) for point in (calm, *alone)),
+        *(Sweep(name, powers, point) for name in ("N", "K", "L", "eta_g") for point in alone),
+        *(Sweep(name, sizes, calm) for name in none),
+    )
+
+
+def forms(constant: Any, mean: Any, claimed: Any) -> tuple[Form, Form]:
+    """Return the published rate of a weighted mean, over the step, and the bound with constants.
+
+    Parameters
+    ----------
+    constant
+        The constant at round t.
+    mean
+        The bound on its weighted mean.
+    claimed
+        What stands under the soft O.
+    """
+    left = Sum(q * constant, (t, 1, T)) / (eta * Sum(q, (t, 1, T)))
+    return (
+        Form(
+            statement=Le(left, BigO(claimed) / eta),
+            check=Sweeps(source=Instances(space=SPACE, realise=realise, rational=False), sweeps=_sweeps()),
+        ),
+        Form(
+            variant="sharp",
+            statement=Le(left, mean / eta),
+            note="with constants; attained for steps that do not contract",
+        ),
+    )
+
+
+log_over_T = log(T) / T
+
+best = scalar(
+    "cfl_best", r"\min_{\eta\le\eta_{\max}}\left(f(\omega_F) - f^*\right)", "bound of the recursion, at the best step"
+)
+
+STEPS = np.geomspace(1e-7, 1.0, 400)
+"""Steps that are tried, as fractions of the largest one."""
+
+
+def best_step(point: Params, *, name: str) -> dict[str, Any]:
+    """Return the constants and the smallest value over all steps of what the recursion gives, with c_pB = 1."""
+    made = realise({**base, **point})
+    rate, last, number = made["cfl_eta_g"], made["cfl_T"], made["N"] * made["cfl_K"]
+    most = (np.sqrt(6 * rate**2 + rate**4) - rate**2) / (12 * made["L"])
+    fading = np.sum(1 / np.arange(1, last + 1)) / last
+    g, d, noise = made["cfl_G_sq"], made["cfl_D_sq"], made["cfl_sigma_sq"]
+    drift = {"s2": g + d * fading, "s1": (g + d) * fading, "fedavg": g + d}[name]
+    first = drift + noise * (1 if name == "fedavg" else fading) / number
+    second = 12 * made["L"] / rate**2 * (drift + noise / made["cfl_K"])
+    steps = most * STEPS
+    power = np.exp(last * np.log1p(-made["mu"] * steps / 2))
+    values = made["mu"] / 2 * made["cfl_start_sq"] * power / (1 - power) + first * steps + second * steps**2
+    return {**made, "cfl_eta_max": most, "cfl_best": float(values.min())}
+
+
+def last_step(name: str, printed: Expr, repaired: Expr) -> tuple[tuple[Form, ...], tuple[Assumption, ...]]:
+    """Return the forms and the assumptions of the last step to a strongly convex rate.
+
+    Parameters
+    ----------
+    name
+        ``s1``, ``s2`` or ``fedavg``.
+    printed
+        The rate as published, without the term of the start.
+    repaired
+        The same with the smoothness where it belongs.
+    """
+    total = Sum(q, (t, 1, T))
+    noise = Sum(q * eq_63.c_1[t], (t, 1, T)) / total * eta + Sum(q * eq_63.c_2[t], (t, 1, T)) / total * eta**2
+    start = mu * NormSq(eq_63.models[1] - w_star) / 2
+    shrunk = (1 - mu * eta / 2) ** T
+    enough = Assumption("enough rounds (Lemma A.1)", Le(1 / (2 * eta_max * mu), T), Origin.DECLARED)
+    silent = {"G_sq": 0.0, "D_sq": 0.0, "sigma_sq": 0.0}
+    rounds = (1024.0, 4096.0, 16384.0, 65536.0, 262144.0)
+    many = {**base, **silent, "sigma_sq": 1.0, "N": 1e12, "T": 1e5}
+
+    def swept(rate: Expr) -> Form:
+        return Form(
+            variant="published@rate",
+            statement=Le(best, BigO(log(T) ** 3 * rate)),
+            assumptions=(),
+            check=Sweeps(
+                source=Instances(space=SPACE, realise=lambda point: best_step(point, name=name), rational=False),
+                sweeps=(
+                    *(Sweep("T", rounds, {**base, **silent, drift: 1.0}) for drift in silent),
+                    Sweep("T", (64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0), {**base, **silent}),
+                    Sweep("L", (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0), many),
+                ),
+            ),
+            note="the rate, with logarithms",
+        )
+
+    claimed = swept(printed + mu * start_sq / 2 * exp(-mu * T / L))
+    mended = swept(repaired + mu * start_sq / 2 * exp(-mu * eta_max * T / 2))
+    return (
+        Form(statement=Le(eq_63.mean_gap, start * exp(-mu * eta_max * T) + noise), note="at the largest step"),
+        claimed,
+        Form(
+            variant="corrected",
+            statement=Le(eq_63.mean_gap, start * shrunk / (1 - shrunk) + noise),
+            assumptions=(eq_63.RECURSION,),
+            note="half the exponent, and its denominator",
+        ),
+        Form(
+            variant="corrected@rate",
+            statement=mended.statement,
+            assumptions=(),
+            check=mended.check,
+            note="smoothness restored, exponent of the recursion",
+        ),
+    ), (eq_63.RECURSION, enough)
+
+
+LAST_STEP = Instances(space=eq_63.SPACE, realise=eq_63.realise)

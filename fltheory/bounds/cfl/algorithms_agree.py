@@ -1,0 +1,90 @@
+r"""Algorithm 1 with uniform weights equals Algorithm 2.
+
+Algorithm 1 steps by :math:`\eta_l(p_{t,i}g_{t,i} + G_{agg,i} + H_{agg,i}\,\omega)` with aggregates weighted by
+:math:`p_{\tau,i}`; Algorithm 2 steps by :math:`\frac{\eta_l}t(g_{t,i} + G_{agg,i} + H_{agg,i}\,\omega)` with plain
+sums. For :math:`p_{\tau,i} = 1/t` in round :math:`t`, as published, all global models agree,
+
+.. math:: \omega^{(1)}_t = \omega^{(2)}_t, \qquad t = 1, \dots, T + 1 .
+
+It is an identity: the factor :math:`1/t` is taken out of the aggregates. The weights of all earlier rounds change
+with :math:`t`, so Algorithm 1 must keep the Hessians and gradients of all rounds, or their sums. In line 4 of
+Algorithm 2 the sum is read to cover both terms.
+
+Instances: up to three rounds of both algorithms in one dimension, with noise, on objectives with a kink of the
+derivative; Hessians and gradients are those at the end of the client's round.
+
+Source: Guo et al., 2021, Algorithms 1 and 2, section 5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sympy import Eq
+
+from fltheory.bounds._algebra import family
+from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import t
+from fltheory.bounds.cfl._symbols import T
+from fltheory.functions import Kinked
+
+first = family("cfl_first", r"\omega^{(1)}_{<0>}", "global models of Algorithm 1 with uniform weights")
+second = family("cfl_second", r"\omega^{(2)}_{<0>}", "global models of Algorithm 2")
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Run both algorithms."""
+    return {"cfl_T": point["T"], "cfl_first": _run(point, weighted=True), "cfl_second": _run(point, weighted=False)}
+
+
+def _run(point: Params, *, weighted: bool) -> list[Any]:
+    models = [point["start"]]
+    memory: list[list[tuple[Any, Any]]] = [[] for _ in range(point["N"])]
+    for number in range(1, point["T"] + 1):
+        functions = Kinked(**{name: point[name][number - 1][:, None] for name in ("centre", "knot", "left", "right")})
+        moved = []
+        for client, kept in enumerate(memory):
+            hessian, gradient = (sum(column) for column in zip(*kept, strict=True)) if kept else (0, 0)
+            w = models[-1]
+            for noise in point["noise"][number - 1, client]:
+                fresh = functions.gradient(client, np.array([w]))[0] + noise
+                if weighted:
+                    share = number * (1 + 0 * noise)
+                    w = w - point["rate"] * (fresh / share + gradient / share + hessian / share * w)
+                else:
+                    w = w - point["rate"] / number * (fresh + gradient + hessian * w)
+            left, right, knot = (point[name][number - 1, client] for name in ("left", "right", "knot"))
+            slope = left if w <= knot else right
+            kept.append((slope, functions.gradient(client, np.array([w]))[0] - slope * w))
+            moved.append(w - models[-1])
+        models.append(models[-1] + point["eta_g"] * sum(moved) / point["N"])
+    return models
+
+
+claim = Claim(
+    id="cfl.algorithms-agree",
+    kind=Kind.IDENTITY,
+    title="Algorithm 1 with uniform weights equals Algorithm 2",
+    source=Source("cfl", "Algorithms 1 and 2"),
+    forms=(Form(statement=Eq(first[t], second[t], evaluate=False), over=((t, 1, T + 1),)),),
+    check=Instances(
+        space=Space(
+            {
+                "T": Integer(1, 3),
+                "N": Integer(1, 2),
+                "K": Integer(1, 2),
+                "start": Real(-2, 2),
+                "centre": Real(-2, 2, shape=("T", "N")),
+                "knot": Real(-2, 2, shape=("T", "N")),
+                "left": Real(0.1, 2, shape=("T", "N")),
+                "right": Real(0.1, 2, shape=("T", "N")),
+                "noise": Real(-1, 1, shape=("T", "N", "K")),
+                "rate": Real(0.05, 0.5),
+                "eta_g": Real(0.5, 2),
+            }
+        ),
+        realise=realise,
+    ),
+)

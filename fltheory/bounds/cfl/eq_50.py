@@ -1,0 +1,119 @@
+r"""(50): the expected square of a round's displacement.
+
+As published, with :math:`c_{p_B} = 1 + B^2 + A^2\sum_\tau p_\tau^2` and :math:`c_{p_G} = G^2 + D^2\sum_\tau
+p_\tau^2`,
+
+.. math:: \mathbb E\|\Delta\omega_t\|^2 \le \frac{\eta^2}{NK}\sum_{i,k}\Bigl(2L^2 c_{p_B}\mathbb E\|\omega_{t,i,k-1} -
+   \omega_t\|^2
+   + 2c_{p_B}\|\nabla f(\omega_t)\|^2 + c_{p_G}\Bigr) + \frac{\eta^2}{NK}\sum_{i,k}\Bigl(\mathbb E\|\Delta_{t,i}\|^2
+   - 2\sum_\tau p_\tau\mathbb E\langle\nabla f_{t,i}, \Delta_{t,i}\rangle\Bigr) +
+   \frac{\eta^2\sum_{i,\tau}p_{\tau,i}^2\sigma^2}{N^2K} ,
+
+with :math:`\nabla f_{t,i}` and :math:`\Delta_{t,i}` at :math:`\omega_{t,i,k-1}`. From (47) on, the current gradient
+:math:`\nabla f_{t,i}` stands where the remembered ones :math:`\nabla f_{\tau,i}` belong, and with information loss
+the inequality fails. Without loss (form ``published@no-loss``) no instance breaks it, although three steps of its
+proof are not justified: (46) separates mean and variance as if local models did not depend on the noise, (49) uses
+Lemma 3.5 at a model that depends on the drifts, and :math:`c_{p_G}` is not doubled where the square is split.
+
+**Derivation of the corrected form.** Let the local objective be convex and :math:`L`-smooth and :math:`\eta_l L \le
+2`, so that a step is nonexpansive. Changing one noise :math:`\nu_j` to 0 moves later local models by at most
+:math:`\eta_l p_t\|\nu_j\|`, hence :math:`|\mathbb E\langle\nabla\tilde f(\omega_k), p_t\nu_j\rangle| \le \eta_l L
+p_t^2\sigma^2` for later :math:`k`, and zero for others and other clients. So the noise contributes at most
+:math:`\frac{\eta^2 p_t^2\sigma^2}{NK}(1 + (K - 1)\eta_l L)`. For the mean, :math:`\nabla\tilde f = \sum_\tau
+p_\tau\nabla f_\tau - \Delta` is squared out, and :math:`\|\nabla\bar f(\omega_{k-1})\|^2 \le 2L^2\|\omega_{k-1} -
+\omega_t\|^2 + 2\|\nabla\bar f(\omega_t)\|^2`, where Lemma 3.5 applies since :math:`\omega_t` is fixed:
+
+.. math:: \mathbb E\|\Delta\omega_t\|^2 \le \frac{\eta^2}{NK}\sum_{i,k}\Bigl(2L^2\mathbb E\|\omega_{t,i,k-1} -
+   \omega_t\|^2 + 2c_{p_B}\|\nabla f(\omega_t)\|^2 + 2c_{p_G}
+   + \mathbb E\|\Delta_{t,i}\|^2 - 2\sum_\tau p_\tau\mathbb E\langle\nabla f_{\tau,i}, \Delta_{t,i}\rangle\Bigr)
+   + \frac{\eta^2 p_t^2\sigma^2}{NK}\bigl(1 + (K - 1)\eta_l L\bigr) .
+
+Instances: one round of CFL-R, see the module of rounds; for the form with information loss, of one client without
+noise.
+
+Source: Guo et al., 2021, (45) to (50). Braces that the print leaves open are closed so that every index is bound.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from sympy import Le, Sum
+
+from fltheory.bounds._algebra import EE, Inner, NormSq
+from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
+from fltheory.bounds._symbols import L, N
+from fltheory.bounds.cfl._round import (
+    NOISE,
+    WEIGHTS,
+    client,
+    floor,
+    grad_at,
+    grad_t,
+    grown,
+    lost,
+    over_steps,
+    realise,
+    space,
+    squares,
+    step,
+    update,
+    w,
+)
+from fltheory.bounds.cfl._symbols import K, c_B, c_G, eta, eta_l, now, p, s, sigma_sq, w_t
+from fltheory.problem import Origin
+
+at = (client, step - 1)
+drift = EE(NormSq(w[at] - w_t))
+where = ((c_B, grown), (c_G, floor))
+first = over_steps(2 * L**2 * c_B * drift + 2 * c_B * NormSq(grad_t) + c_G)
+second = over_steps(
+    EE(NormSq(lost[at])) - 2 * Sum(p[s], (s, 1, now)) * EE(Inner(grad_at[now, client, step - 1], lost[at]))
+)
+published = Le(
+    EE(NormSq(update)),
+    eta**2 / (N * K) * first
+    + eta**2 / (N * K) * second
+    + eta**2 * Sum(squares * sigma_sq, (client, 1, N)) / (N**2 * K),
+)
+quiet = Instances(
+    space=space(rate=2.0, clients=(1, 1), steps=(1, 2), rounds=(2, 2), drifts=("all",)),
+    realise=partial(realise, quiet=True),
+)
+remembered: Any = EE(Sum(p[s] * Inner(grad_at[s, client, step - 1], lost[at]), (s, 1, now)))
+
+claim = Claim(
+    id="cfl.eq-50",
+    kind=Kind.LEMMA,
+    title="size of the update",
+    source=Source("cfl", "(50)"),
+    forms=(
+        Form(statement=published, where=where, check=quiet, note="with information loss"),
+        Form(
+            variant="published@no-loss",
+            statement=published,
+            where=where,
+            check=Instances(space=space(rate=2.0), realise=partial(realise, loss=False)),
+            note="without information loss",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(
+                EE(NormSq(update)),
+                eta**2
+                / (N * K)
+                * over_steps(
+                    2 * L**2 * drift + 2 * c_B * NormSq(grad_t) + 2 * c_G + EE(NormSq(lost[at])) - 2 * remembered
+                )
+                + eta**2 * p[now] ** 2 * sigma_sq / (N * K) * (1 + (K - 1) * eta_l * L),
+            ),
+            where=where,
+            assumptions=(NOISE, WEIGHTS, Assumption("nonexpansive steps", Le(eta_l * L, 2), Origin.DECLARED)),
+            note="remembered gradients, their constant doubled, noise of dependent steps",
+        ),
+    ),
+    assumptions=(NOISE, WEIGHTS),
+    uses=("cfl.lemma-a.4", "cfl.lemma-a.3", "cfl.lemma-3.5.2", "cfl.lemma-b.3", "cfl.eq-33"),
+    check=Instances(space=space(rate=2.0, rounds=(2, 2)), realise=realise),
+)

@@ -1,0 +1,40 @@
+r"""(69): the weighted mean of :math:`c_1(t)` for CFL-R, scenario S1.
+
+As published, with :math:`q_t = (1 - \frac{\mu\eta}2)^{1-t}`,
+
+.. math:: \frac1{\eta\sum_{t=1}^T q_t}\sum_{t=1}^T q_tc_1(t) \le \frac1\eta\tilde O\Bigl(\frac{\ln T}T\Bigl(G^2 + D^2
+   + \frac{\sigma^2}{NK}\Bigr)\Bigr) .
+
+The weights :math:`q_t` increase, so Lemma A.6 bounds the mean of :math:`1/t` by that of uniform weights,
+:math:`H_T/T`. The factor :math:`1/\eta` on both sides is that of (63), where it is misplaced.
+
+**Derivation of the sharp form.** Lemma A.6 with :math:`H_T/T` kept, where :math:`H_T = \sum_{t \le T} 1/t`, and the
+factor 12 of :math:`c_2(t)` where it occurs. Uniform weights, :math:`\mu\eta \to 0`, attain it; for :math:`\mu\eta T
+\gg 1` late rounds dominate and the logarithm is not needed.
+
+Instances: the rate is swept over :math:`T` (from 4, with steps that hardly contract, so that no round dominates),
+over the number of clients and steps, :math:`L`, :math:`\eta_g` and the sizes of noise and drifts, together and each
+alone; the sharp form is searched.
+
+Source: Guo et al., 2021, (69), with the constants defined above (62).
+"""
+
+from __future__ import annotations
+
+from fltheory.bounds._claim import Claim, Kind, Source
+from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl._sums import CHECK, forms, log_over_T, scenario
+from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, sigma_sq
+
+case = scenario("s1")
+published, sharp = forms(case["c_1"], case["mean_1"], log_over_T * (G_sq + D_sq + sigma_sq / (N * K)))
+
+claim = Claim(
+    id="cfl.eq-69",
+    kind=Kind.IDENTITY,
+    title="weighted mean of c_1, CFL-R, scenario S1",
+    source=Source("cfl", "(69)"),
+    forms=(published, sharp),
+    uses=("cfl.lemma-a.6", "cfl.eq-63"),
+    check=CHECK,
+)

@@ -1,0 +1,38 @@
+r"""(72): the weighted mean of :math:`c_2(t)` for FedAvg.
+
+As published, with :math:`q_t = (1 - \frac{\mu\eta}2)^{1-t}`,
+
+.. math:: \frac1{\eta\sum_{t=1}^T q_t}\sum_{t=1}^T q_tc_2(t) \le \frac1\eta\tilde O\Bigl(\frac{L\sigma^2}{\eta_g^2K} +
+   \frac{L(D^2 + G^2)}{\eta_g^2}\Bigr) .
+
+The constant does not depend on the round, so its mean is itself.
+The factor :math:`1/\eta` on both sides is that of (63), where it is misplaced.
+
+**Derivation of the sharp form.** The mean of a constant; an equality.
+
+Instances: the rate is swept over :math:`T` (from 4, with steps that hardly contract, so that no round dominates),
+over the number of clients and steps, :math:`L`, :math:`\eta_g` and the sizes of noise and drifts, together and each
+alone; the sharp form is searched.
+
+Source: Guo et al., 2021, (72), with the constants defined above (62).
+"""
+
+from __future__ import annotations
+
+from fltheory.bounds._claim import Claim, Kind, Source
+from fltheory.bounds._symbols import L
+from fltheory.bounds.cfl._sums import CHECK, forms, scenario
+from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, eta_g, sigma_sq
+
+case = scenario("fedavg")
+published, sharp = forms(case["c_2"], case["mean_2"], L * sigma_sq / (eta_g**2 * K) + L * (D_sq + G_sq) / eta_g**2)
+
+claim = Claim(
+    id="cfl.eq-72",
+    kind=Kind.IDENTITY,
+    title="weighted mean of c_2, FedAvg",
+    source=Source("cfl", "(72)"),
+    forms=(published, sharp),
+    uses=("cfl.lemma-a.6", "cfl.eq-63"),
+    check=CHECK,
+)

@@ -1,0 +1,55 @@
+r"""(73): the last step to the strongly convex rate of CFL-R, scenario S2.
+
+With the recursion (62) and the weighted means :math:`c_1, c_2` of (67) and (68), as published
+
+.. math:: f(\omega_F) - f^* \le \frac{\mu\,\mathbb E\|\omega_0 - \omega^*\|^2}2\exp(-\mu\eta_{\max}T) + c_1\eta +
+   c_2\eta^2 ,
+
+.. math:: {} = \tilde O\Bigl(\frac{G^2}{\mu T} + \frac{D^2}{\mu T^2} + \frac{\sigma^2}{\mu NKT^2} + \frac{KG^2 +
+   \sigma^2}{\mu^2\eta_g^2KT^2} + \frac{D^2}{\mu^2\eta_g^2T^3}
+   + \frac{\mu\,\mathbb E\|\omega_0 - \omega^*\|^2}2\exp\bigl(-\tfrac{\mu T}{Lc_{p_B}}\bigr)\Bigr) .
+
+Both lines fail. The recursion contracts by :math:`1 - \frac{\mu\eta}2` per round, so Lemma A.1 applies with
+:math:`\mu/2`: the exponent is half of what is printed, and the denominator :math:`1 - (1 - \frac{\mu\eta}2)^T` cannot
+be dropped. In the second line, (74) (form ``published@rate``), the factor :math:`L` of :math:`c_2` is lost, and the
+largest step is smaller than :math:`1/(Lc_{p_B})` by a constant that matters in an exponent.
+
+**Derivation of the corrected form.** Summing (63) with squares telescopes: with :math:`a = \frac{\mu\eta}2`,
+:math:`q_t(1 - a) = q_{t-1}` and :math:`\eta\sum_t q_t = \frac2\mu(1 - a)((1 - a)^{-T} - 1)`,
+
+.. math:: f(\omega_F) - f^* \le \frac{\mu\|\omega_0 - \omega^*\|^2}2\,\frac{(1 - \frac{\mu\eta}2)^T}{1 - (1 -
+   \frac{\mu\eta}2)^T} + c_1\eta + c_2\eta^2 .
+
+The smallest value over :math:`\eta \le \eta_{\max}` is, up to logarithms, found at the smaller one of
+:math:`\eta_{\max}` and :math:`\frac{2}{\mu T}\ln(\cdot)`, and gives (74) with :math:`L` in front of the terms with
+:math:`\mu^2`, and :math:`\exp(-\frac{\mu\eta_{\max}T}2)` (form ``corrected@rate``).
+
+Instances: sequences of models with the smallest constants for which (62) holds, at the largest step, which is the
+most favourable reading of "there is a step"; for the rates, the corrected bound at the best of 400 steps, swept over
+:math:`T` with each source of error alone and with none, and over :math:`L`. A soft O is checked with three
+logarithms.
+
+Source: Guo et al., 2021, (73) and (74).
+"""
+
+from __future__ import annotations
+
+from fltheory.bounds._claim import Claim, Kind, Source
+from fltheory.bounds._symbols import L, N, mu
+from fltheory.bounds.cfl._sums import LAST_STEP, last_step
+from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, T, eta_g, sigma_sq
+
+slow = G_sq / (mu * T) + D_sq / (mu * T**2) + sigma_sq / (mu * N * K * T**2)
+fast = (K * G_sq + sigma_sq) / (mu**2 * eta_g**2 * K * T**2) + D_sq / (mu**2 * eta_g**2 * T**3)
+forms, assumptions = last_step("s2", slow + fast, slow + L * fast)
+
+claim = Claim(
+    id="cfl.eq-73",
+    kind=Kind.LEMMA,
+    title="last step to the strongly convex rate, CFL-R, scenario S2",
+    source=Source("cfl", "(73) and (74)"),
+    forms=forms,
+    assumptions=assumptions,
+    uses=("cfl.eq-67", "cfl.eq-68", "cfl.eq-63", "cfl.lemma-a.1"),
+    check=LAST_STEP,
+)

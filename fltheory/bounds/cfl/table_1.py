@@ -1,0 +1,162 @@
+r"""Table 1: the rows of the paper's own results against its theorems.
+
+Numbers of rounds as printed in the table and in Theorems 4.1, 4.5 and 4.6, up to the same soft O. Readable rows:
+
+* CFL-R, strongly convex: the table has :math:`M_\mu/(\mu\sqrt\varepsilon)` with :math:`M_\mu = \frac\sigma{\sqrt{NK}}
+  + D + \frac G{\sqrt\mu} + \frac\sigma{\sqrt{\mu K}}`; Theorem 4.1 adds up to :math:`M_\mu/\sqrt{\mu\varepsilon}`.
+  They differ by :math:`\sqrt\mu`.
+* CFL-R, general convex: agrees with Theorem 4.1.
+* Continual learning, strongly convex: the table lacks the term :math:`\sigma/\sqrt{\mu K\varepsilon}` of Theorem 4.6,
+  which is not dominated for :math:`\mu > 1`.
+* Continual learning, general convex: the first term is :math:`\sigma F/(\sqrt K\varepsilon)` in the table and
+  :math:`\sigma F/\sqrt{K\varepsilon}` in Theorem 4.6.
+* FedAvg, general convex: agrees with Theorem 4.5. The strongly convex row cannot be read in the scan.
+
+**Derivation of the corrected form.** The rows with the terms of the theorems: :math:`M_\mu/\sqrt{\mu\varepsilon}` for
+CFL-R; the missing term added, and the first term of Theorem 4.6, for continual learning. Whether the theorems hold is
+not the question here.
+
+Instances: positive numbers for all letters. In the scan some roots may end one letter too early (:math:`\sqrt
+K\varepsilon^3` for :math:`\sqrt{K\varepsilon^3}`); the same reading is taken in table and theorem.
+
+Source: Guo et al., 2021, Table 1 and Theorems 4.1, 4.5, 4.6.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Eq, Rational, sqrt
+
+from fltheory.bounds._algebra import scalar
+from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds._space import Params, Real, Space
+from fltheory.bounds._symbols import N, mu
+from fltheory.bounds.cfl._symbols import K
+
+G = scalar("cfl_G", "G", "root of the bound on the squared client drift")
+D = scalar("cfl_D", "D", "root of the bound on the squared round drift")
+A = scalar("cfl_A", "A", "growth of the round drift with the gradient")
+B = scalar("cfl_B", "B", "growth of the client drift with the gradient")
+sigma = scalar("cfl_sigma", r"\sigma", "root of the bound on the variance of a stochastic gradient")
+eps = scalar("cfl_accuracy", r"\varepsilon", "accuracy that is asked for")
+F = scalar("cfl_F", "F", "distance of the start from the minimiser")
+third = Rational(1, 3)
+c_B = 1 + B**2 + A**2
+M = sigma / sqrt(N * K) + D
+M_mu = M + G / sqrt(mu) + sigma / sqrt(mu * K)
+cube = (D**2 / (mu**2 * eps)) ** third
+cube_general = (D**2 * F**4) ** third / eps
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Return the numbers."""
+    names = {"N": "N", "mu": "mu", "K": "cfl_K", "eps": "cfl_accuracy"}
+    letters = {name: f"cfl_{name}" for name in ("G", "D", "A", "B", "sigma", "F")}
+    return {code: point[name] for name, code in (names | letters).items()}
+
+
+def same(row: Any, theorem: Any) -> Eq:
+    """Return that a row of the table is what a theorem says."""
+    return Eq(row, theorem, evaluate=False)
+
+
+theorem_41 = (
+    c_B / mu + G**2 / (mu * eps) + M / sqrt(mu * eps) + G / (mu * sqrt(eps)) + sigma / (mu * sqrt(K * eps)) + cube
+)
+theorem_41_general = (
+    G**2 * F**2 / eps**2 + (M + c_B) * F / eps + (sqrt(K) * G + sigma) * F**2 / (sqrt(K) * eps**3) + cube_general
+)
+theorem_46 = (1 + A**2) / mu + sigma / sqrt(mu * K * eps) + D / sqrt(mu * eps) + sigma / (mu * sqrt(K * eps)) + cube
+theorem_46_general = (
+    sigma * F / sqrt(K * eps) + (D + 1 + A**2) * F / eps + sigma * F**2 / sqrt(K * eps**3) + cube_general
+)
+theorem_45_general = (
+    (B**2 + 1) * F / eps
+    + sigma**2 * F**2 / (N * K * eps**2)
+    + G**2 * F**2 / eps**2
+    + sigma * F**2 / sqrt(K * eps**3)
+    + G * F**2 / sqrt(eps**3)
+)
+
+claim = Claim(
+    id="cfl.table-1",
+    kind=Kind.IDENTITY,
+    title="rows of the table against the theorems",
+    source=Source("cfl", "Table 1"),
+    forms=(
+        Form(
+            variant="published@cflr-sc",
+            statement=same(c_B / mu + G**2 / (mu * eps) + M_mu / (mu * sqrt(eps)) + cube, theorem_41),
+            note="CFL-R, strongly convex, Theorem 4.1",
+        ),
+        Form(
+            variant="published@cflr-gc",
+            statement=same(
+                G**2 * F**2 / eps**2
+                + ((M + c_B) * F + (D**2 * F**4) ** third) / eps
+                + (sqrt(K) * G + sigma) * F**2 / (sqrt(K) * eps**3),
+                theorem_41_general,
+            ),
+            note="CFL-R, general convex, Theorem 4.1",
+        ),
+        Form(
+            variant="published@cl-sc",
+            statement=same((1 + A**2) / mu + D / sqrt(mu * eps) + sigma / (mu * sqrt(K * eps)) + cube, theorem_46),
+            note="continual learning, strongly convex, Theorem 4.6",
+        ),
+        Form(
+            variant="published@cl-gc",
+            statement=same(
+                sigma * F / (sqrt(K) * eps)
+                + (D + 1 + A**2) * F / eps
+                + sigma * F**2 / sqrt(K * eps**3)
+                + (D**2 * F**4) ** third / eps,
+                theorem_46_general,
+            ),
+            note="continual learning, general convex, Theorem 4.6",
+        ),
+        Form(
+            variant="published@fedavg-gc",
+            statement=same(
+                (B**2 + 1) * F / eps
+                + sigma**2 * F**2 / (N * K * eps**2)
+                + G**2 * F**2 / eps**2
+                + sigma * F**2 / sqrt(K * eps**3)
+                + G * F**2 / sqrt(eps**3),
+                theorem_45_general,
+            ),
+            note="FedAvg, general convex, Theorem 4.5",
+        ),
+        Form(
+            variant="corrected@cflr-sc",
+            statement=same(c_B / mu + G**2 / (mu * eps) + M_mu / sqrt(mu * eps) + cube, theorem_41),
+            note="root of mu in the denominator",
+        ),
+        Form(
+            variant="corrected@cl-sc",
+            statement=same(
+                (1 + A**2) / mu + (D + sigma / sqrt(K)) / sqrt(mu * eps) + sigma / (mu * sqrt(K * eps)) + cube,
+                theorem_46,
+            ),
+            note="missing term added",
+        ),
+        Form(
+            variant="corrected@cl-gc",
+            statement=same(
+                sigma * F / sqrt(K * eps)
+                + (D + 1 + A**2) * F / eps
+                + sigma * F**2 / sqrt(K * eps**3)
+                + (D**2 * F**4) ** third / eps,
+                theorem_46_general,
+            ),
+            note="first term of the theorem",
+        ),
+    ),
+    uses=("cfl.theorem-4.1-sc", "cfl.theorem-4.1-gc", "cfl.theorem-4.5-gc", "cfl.theorem-4.6-sc", "cfl.theorem-4.6-gc"),
+    check=Instances(
+        space=Space({name: Real(0.1, 4) for name in ("N", "mu", "K", "eps", "G", "D", "A", "B", "sigma", "F")}),
+        realise=realise,
+        rational=False,
+    ),
+)

@@ -1,0 +1,125 @@
+r"""Algorithm 2 and the bookkeeping of Algorithm 1 in exact arithmetic.
+
+``ST`` keeps the largest entries of a vector and gives them one magnitude. ``threshold`` is the box read literally:
+all entries not below the :math:`k`-th largest are kept, and their sum is divided by :math:`k`; ``exact`` keeps
+exactly :math:`k`, of equal ones those that come first. :class:`fltheory.compression.SparseTernary` is the same on
+floats.
+
+A run of Algorithm 1 has a few rounds in which every client takes local steps on
+:math:`F_k(w) = \frac12\sum_a h_{ka}(w_a - c_{ka})^2` from its copy of the model. Three ways of keeping the books:
+
+* ``000``: clients send :math:`\mathrm{ST}(\Delta^k)`, the server moves by :math:`\Delta^G`, the clients by
+  :math:`\mathrm{ST}(\Delta^G)` (the box of the long version);
+* ``003``: clients send :math:`\Delta^k` and move by :math:`\Delta^G`, like the server (the box of the short version);
+* ``consistent``: clients send :math:`\mathrm{ST}(\Delta^k)`, and everybody moves by :math:`\mathrm{ST}(\Delta^G)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real, Space
+
+
+class Sent(NamedTuple):
+    """A compressed vector, the magnitude of its entries, and how many of them were kept."""
+
+    values: Any
+    level: Any
+    kept: int
+
+
+def asked_for(fraction: Any, length: int) -> int:
+    """Return the smallest whole number that is at least 1 and at least ``fraction * length``."""
+    count = 1
+    while count < fraction * length:
+        count += 1
+    return count
+
+
+def compress(values: Any, count: int, *, ties: str, divisor: Any = None) -> Sent:
+    """Return ST of a vector; ``divisor`` stands for another number than ``count`` in the mean."""
+    size = abs(values)
+    order = sorted(range(len(values)), key=lambda j: -size[j])
+    mask = [j for j in order if size[j] >= size[order[count - 1]]] if ties == "threshold" else order[:count]
+    level = sum((size[j] for j in mask), start=0 * size[0]) / (count if divisor is None else divisor)
+    out = 0 * values
+    for j in mask:
+        out[j] = level if values[j] > 0 else (-level if values[j] < 0 else 0 * level)
+    return Sent(out, level, len(mask))
+
+
+RUNS: Mapping[str, Parameter] = {
+    "T": Integer(1, 3),
+    "N": Integer(1, 2),
+    "E": Integer(1, 2),
+    "d": Integer(1, 3),
+    "ties": Choice(("exact", "threshold")),
+    "q": Real(0.1, 1),
+    "eta": Real(0.05, 0.5),
+    "s": Integers(0, "E", shape=("T", "N")),
+    "p": Real(0.1, 2, shape=("T", "N")),
+    "curvature": Real(0.5, 2, shape=("N", "d")),
+    "centre": Real(-3, 3, shape=("N", "d")),
+    "start": Real(-3, 3, shape=("d",)),
+}
+"""Runs of Algorithm 1 with compression: rounds, clients, local steps, coefficients and quadratics."""
+
+SPACE = Space(RUNS)
+
+
+def run(point: Params, books: str, *, compressed: bool = True) -> dict[str, Any]:
+    """Return models, residuals and messages of a run of Algorithm 1."""
+    clients, count = point["N"], asked_for(point["q"], point["d"])
+
+    def st(values: Any) -> Any:
+        return compress(values, count, ties=point["ties"]).values if compressed else values
+
+    copy = point["start"]
+    models, copies, averages = [copy], [copy], [copy]
+    own, rest = [[0 * copy] * clients], [0 * copy]
+    inputs, gradients, changes = [], [], []
+    for index in range(point["T"]):
+        total, moved, left, seen, told = 0 * copy, 0 * copy, [], [], []
+        for k in range(clients):
+            local, path = copies[-1], []
+            for step in range(point["E"] + 1):
+                path.append(point["curvature"][k] * (local - point["centre"][k]))
+                if step < point["s"][index][k]:
+                    local = local - point["eta"] * path[-1]
+            change = own[-1][k] + local - copies[-1]
+            message = change if books == "003" else st(change)
+            left.append(change - st(change))
+            seen.append(path)
+            told.append(change)
+            total = total + point["p"][index][k] * message
+            moved = moved + point["p"][index][k] * (local - copies[-1])
+        update = rest[-1] + total
+        broadcast = st(update)
+        models.append(models[-1] + (broadcast if books == "consistent" else update))
+        copies.append(copies[-1] + (update if books == "003" else broadcast))
+        averages.append(averages[-1] + moved)
+        own.append(left)
+        rest.append(update - broadcast)
+        inputs.append(total)
+        gradients.append(seen)
+        changes.append(told)
+    return {
+        "efl_rounds": point["T"],
+        "N": clients,
+        "E": point["E"],
+        "eta": point["eta"],
+        "efl_server": models,
+        "efl_client": copies,
+        "efl_virtual": averages,
+        "efl_residual": rest,
+        "efl_residual_k": own,
+        "efl_received": inputs,
+        "efl_coefficient": point["p"],
+        "efl_gradient": gradients,
+        "efl_change": changes,
+        "efl_steps": np.asarray(point["s"]),
+    }

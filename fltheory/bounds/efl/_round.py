@@ -1,0 +1,133 @@
+r"""One round of the algorithm without compression and elastic term, as the proof of Theorem 1 sees it.
+
+The proof is that of flexible participation with other letters, so the instances are those of
+:mod:`fltheory.bounds.ruan._round`: one or two clients with kinked or turned functions, up to three local steps, a
+coin per client and step for the noise, any coefficients. Here are the terms in which this paper's statements are
+written, and rounds whose participation is drawn as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sympy import Expr, Sum
+
+from fltheory.bounds._algebra import EE, Pos
+from fltheory.bounds._claim import Instances
+from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real, Space
+from fltheory.bounds._symbols import E, G_sq, Gamma, L, N, k, mu, p, sigma_sq
+from fltheory.bounds.ruan._round import CLIENTS, NOISE, clients_of, constants, play
+from fltheory.bounds.ruan._symbols import p_drawn, p_tau, s_drawn, s_tau, theta
+
+DRAWN: Mapping[str, Parameter] = {
+    **CLIENTS,
+    **NOISE,
+    "E": Integer(1, 2),
+    "participation": Choice(("independent", "homogeneous")),
+    "s": Integers(0, "E", shape=(2, "N")),
+    "multiple": Real(0.2, 5, log=True, shape=("N",)),
+    "q": Real(0.02, 0.98, shape=("N",)),
+    "near": Real(0.001, 1, log=True),
+    "loud": Real(0.001, 1, log=True),
+}
+"""Rounds in which every client has two possible step counts, the same law for all or not; coefficients are multiples of
+:math:`p^k E/s^k`.
+``near`` and ``loud`` scale the distance at the start and the noise."""
+
+
+def realise_drawn(point: Params) -> dict[str, Any]:
+    """Return a round with drawn participation: every client completes one of two step counts, independently."""
+    point = type(point)({**point, "offset": point["near"] * point["offset"], "noise": point["loud"] * point["noise"]})  # type: ignore[call-arg]
+    clients, count, steps = clients_of(point), point["N"], point["E"]
+    even = point["participation"] == "homogeneous"
+    cases = []
+    for choice in np.ndindex(*(2,) * count):
+        chance: Any = 1
+        done: list[int] = []
+        ratios: list[Any] = []
+        for client, which in enumerate(choice):
+            row = 0 if even else client
+            chance = chance * (point["q"][row] if which else 1 - point["q"][row])
+            done.append(int(point["s"][which][row]))
+            # Coefficients inverse to the steps, as in section 4.2, up to a multiple of the client's own.
+            ratios.append(point["multiple"][row] * steps / done[-1] if done[-1] else 0 * point["multiple"][row])
+        cases.append((chance, np.array(done), np.array(ratios, dtype=point["multiple"].dtype)))
+    theta_value = max(max(ratios) for _, _, ratios in cases)
+    if theta_value == 0:
+        theta_value = point["multiple"][0]
+    rate = point["rate"] * clients.largest_rate(steps, theta_value)
+    ends, chances, coefficients, completed, averaged = [], [], [], [], []
+    second: Any = 0
+    for chance, steps_done, multiples in cases:
+        played = play(clients, point, rate, steps_done, clients.weights * multiples)
+        outcomes = len(played.averaged)
+        second = played.second_moment if played.second_moment > second else second
+        ends.extend(played.averaged[:, -1])
+        averaged.extend(played.averaged)
+        chances.extend([chance / outcomes] * outcomes)
+        coefficients.extend([clients.weights * multiples] * outcomes)
+        completed.extend([steps_done] * outcomes)
+    means = [
+        sum(c * row[client] * done[client] for c, row, done in zip(chances, coefficients, completed, strict=True))
+        for client in range(count)
+    ]
+    shares = [mean / weight for mean, weight in zip(means, clients.weights, strict=True)]
+    spread = max(shares) - min(shares)
+    return {
+        **constants(clients, point, rate, theta_value),
+        "p_drawn": coefficients,
+        "s_drawn": completed,
+        "w_end": ends,
+        "w_bar": averaged,
+        "chance": chances,
+        "G_sq": second,
+        # Equal in exact arithmetic; floats may differ by rounding.
+        "efl_r_tau": 1 if spread * 10**9 > max(shares) else 0,
+    }
+
+
+DRAWN_ROUNDS = Instances(space=Space(DRAWN), realise=realise_drawn)
+"""Rounds with noise and drawn participation."""
+
+FACTOR: Expr = 2 + mu / (2 * (1 + theta) * L)
+
+
+def second_order(coefficient: Any, steps: Any, inner: Any) -> Expr:
+    r"""Return :math:`\mathbb E_\xi[B_\tau]` of (59) with another sum in place of the one next to :math:`E(E-1)G^2`."""
+    return (
+        Sum(coefficient[k] ** 2 * steps[k] * sigma_sq[k], (k, 1, N))
+        + 2 * (2 + theta) * L * Sum(coefficient[k] * steps[k] * Gamma[k], (k, 1, N))
+        + FACTOR * E * (E - 1) * G_sq * inner
+    )
+
+
+def inner_printed(coefficient: Any, steps: Any) -> Expr:
+    """Return the sum as printed in (59)."""
+    work = Sum(coefficient[k] * steps[k], (k, 1, N))
+    return work + theta * (Sum(coefficient[k], (k, 1, N)) - 2) + work
+
+
+def inner_proved(coefficient: Any, steps: Any) -> Expr:
+    """Return the sum with a product and a positive part in their places."""
+    work = Sum(coefficient[k] * steps[k], (k, 1, N))
+    return work + theta * Pos(Sum(coefficient[k], (k, 1, N)) - 2) * work
+
+
+def squares(coefficient: Any, steps: Any) -> Expr:
+    """Return the sum of squared coefficients over weights times steps."""
+    return Sum(coefficient[k] ** 2 / p[k] * steps[k], (k, 1, N))
+
+
+B_PRINTED = second_order(p_drawn, s_drawn, inner_printed(p_drawn, s_drawn)) + 2 * E * G_sq * squares(p_drawn, s_drawn)
+r""":math:`B_t` of Theorem 1, :math:`\overline B_\tau + 2\overline H_\tau` of the proof, as printed."""
+
+B_PROVED = second_order(p_drawn, s_drawn, inner_proved(p_drawn, s_drawn)) + (4 * E - 2) * G_sq * squares(
+    p_drawn, s_drawn
+)
+"""The same as the corrected recursion needs it."""
+
+work_fixed = Sum(p_tau[k] * s_tau[k], (k, 1, N))
+work_drawn = EE(Sum(p_drawn[k] * s_drawn[k], (k, 1, N)))
+gaps_drawn = Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N))

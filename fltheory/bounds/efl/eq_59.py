@@ -1,0 +1,57 @@
+r"""Equation (59): the second-order term of a round on average.
+
+:math:`B_\tau` is the sum of (47) over the round. As published, with an equality sign,
+
+.. math:: \mathbb E_\xi[B_\tau] = \sum_k (p_\tau^k)^2 s_\tau^k\sigma_k^2 + 2(2+\theta)L\sum_k p_\tau^k s_\tau^k D_k +
+   \Bigl(2 + \frac{\mu}{2(1+\theta)L}\Bigr)E(E-1)G^2\Bigl(\sum_k p_\tau^k s_\tau^k + \theta\Bigl(\sum_k p_\tau^k -
+   2\Bigr) + \sum_k p_\tau^k s_\tau^k\Bigr) .
+
+It comes from (49), an inequality, by :math:`(p_\tau^k)^2/p^k \le \theta p_\tau^k`; the reading ``published@bound``
+takes it as one, with :math:`B_\tau` as (49) uses it, that is with the drift divided by :math:`\eta_\tau^2` (see
+:mod:`~fltheory.bounds.efl.eq_48`). It inherits the sum in place of a product from Lemma 3, and fails for the same
+reason: for :math:`\sum_k p_\tau^k < 2` and few steps the right-hand side may be negative.
+
+**Derivation of the corrected form.** Lemma 2, the corrected Lemma 3 in each of the :math:`E` steps, and
+:math:`(p_\tau^k)^2/p^k \le \theta p_\tau^k`: the last bracket becomes :math:`\sum_k p_\tau^k s_\tau^k + \theta(\sum_k
+p_\tau^k - 2)_+\sum_k p_\tau^k s_\tau^k`.
+
+Instances: see :mod:`~fltheory.bounds.efl._round`.
+
+Source: EFL (long version), appendix A.2.1, (47), (49), (59); short version, :math:`B_t` in Theorem 1.
+"""
+
+from __future__ import annotations
+
+from sympy import Eq, Le, Sum
+
+from fltheory.bounds._algebra import EE
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import E, eta, i
+from fltheory.bounds.efl._round import inner_printed, inner_proved, second_order
+from fltheory.bounds.ruan._round import ROUNDS, excess
+from fltheory.bounds.ruan._symbols import p_tau, s_tau
+
+printed = second_order(p_tau, s_tau, inner_printed(p_tau, s_tau))
+scaled = EE(Sum(excess(i, 1 / eta**2), (i, 0, E - 1)))
+
+claim = Claim(
+    id="efl.eq-59",
+    kind=Kind.LEMMA,
+    title="second-order term of a round",
+    source=Source("efl", "appendix A.2.1, (59) (long version)"),
+    forms=(
+        Form(statement=Eq(EE(Sum(excess(i), (i, 0, E - 1))), printed, evaluate=False)),
+        Form(
+            variant="published@bound",
+            statement=Le(scaled, printed),
+            note="as an inequality, with the drift divided by the squared rate",
+        ),
+        Form(
+            variant="corrected",
+            statement=Le(scaled, second_order(p_tau, s_tau, inner_proved(p_tau, s_tau))),
+            note="an inequality, with a product and the positive part",
+        ),
+    ),
+    uses=("efl.lemma-2", "efl.lemma-3"),
+    check=ROUNDS,
+)

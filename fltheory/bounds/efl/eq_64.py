@@ -1,0 +1,75 @@
+r"""Equation (64): the recursion over one round.
+
+As published, with :math:`\overline B_\tau` of (59) and :math:`\overline H_\tau \le
+EG^2\sum_k\frac{(p_\tau^k)^2}{p^k}s_\tau^k`,
+
+.. math:: \mathbb E[\overline\Delta_{(\tau+1)E}] \le \Bigl(1 - \tfrac18\mu\eta_\tau\,\mathbb E\Bigl[\sum_k p_\tau^k
+   s_\tau^k\Bigr]\Bigr)\overline\Delta_{\tau E} + \eta_\tau^2\,\mathbb E[\overline B_\tau + 2\overline H_\tau] +
+   2\eta_\tau r_\tau\sum_k\mathbb E[p_\tau^k s_\tau^k]D_k .
+
+:math:`\overline B_\tau` as printed may be negative (:mod:`~fltheory.bounds.efl.lemma_3`): from the optimum the round
+moves away, and the right-hand side is below zero. The proof has three more gaps: the factor :math:`2\eta_\tau` in
+(48), the expectation in (62), and (63) divides by :math:`1 + \frac14\mu\eta_\tau\sum_k p_\tau^k s_\tau^k`, which is
+random and correlated with the sum it divides, so that its terms no longer average to :math:`c_\tau p^k`.
+
+**Derivation of the corrected form.** Sum (46) over the round, with :math:`\kappa = \gamma_\tau(1 - \eta_\tau L) \in
+[0, 2\eta_\tau]`. Bound distances from below by the one at the start, :math:`\Delta_{\tau E+j} \ge \frac12\Delta_{\tau
+E} - \|\bar\omega_{\tau E+j} - \bar\omega_{\tau E}\|^2`, which does not depend on who works; with
+:math:`\frac12\mu\eta_\tau\sum_k p_\tau^k s_\tau^k \le 2` (from :math:`\eta_\tau \le \frac{4}{\mu E\theta}`) and (58)
+the squares cost :math:`2\eta_\tau^2\overline H_\tau`. If :math:`r_\tau = 1`, the last sum is at most
+:math:`2\eta_\tau\sum_k\mathbb E[p_\tau^k s_\tau^k]D_k`. If :math:`r_\tau = 0`, convexity at the start of the round
+gives :math:`\widetilde F_k(\bar\omega_{\tau E+j}) \ge \widetilde F_k(\bar\omega_{\tau E}) + \langle\nabla\widetilde
+F_k(\bar\omega_{\tau E}), \bar\omega_{\tau E+j} - \bar\omega_{\tau E}\rangle`; the values add up to a non-positive
+number by the corrected (62), and the inner products cost at most :math:`2\eta_\tau^2(E-1)G^2\,\mathbb
+E\sum_k\frac{(p_\tau^k)^2}{p^k}s_\tau^k` by the inequality of Cauchy and Schwarz with (28) and (57). Together
+
+.. math:: \mathbb E[\overline\Delta_{(\tau+1)E}] \le \Bigl(1 - \tfrac14\mu\eta_\tau\,\mathbb E\Bigl[\sum_k p_\tau^k
+   s_\tau^k\Bigr]\Bigr)\overline\Delta_{\tau E} + \eta_\tau^2\,\mathbb E[\hat B_\tau] + 2\eta_\tau r_\tau\sum_k\mathbb
+   E[p_\tau^k s_\tau^k]D_k ,
+
+where :math:`\hat B_\tau` has the bracket :math:`\sum_k p_\tau^k s_\tau^k + \theta(\sum_k p_\tau^k - 2)_+\sum_k
+p_\tau^k s_\tau^k`, and :math:`(4E - 2)G^2` in place of :math:`2EG^2`. The contraction is twice the published one.
+
+Instances: rounds with drawn participation and noise of :mod:`~fltheory.bounds.efl._round`, where :math:`G^2` is the
+largest expected square of a gradient given participation.
+
+Source: EFL (long version), appendix A.2.1, (50)-(64).
+"""
+
+from __future__ import annotations
+
+from sympy import Gt, Le
+
+from fltheory.bounds._algebra import EE, NormSq
+from fltheory.bounds._claim import Assumption, Claim, Form, Kind, Source
+from fltheory.bounds._symbols import eta, mu, w_star
+from fltheory.bounds.efl._round import B_PRINTED, B_PROVED, DRAWN_ROUNDS, gaps_drawn, work_drawn
+from fltheory.bounds.efl._symbols import r_tau
+from fltheory.bounds.ruan._round import small_rate, small_rate_of_round
+from fltheory.bounds.ruan._symbols import w_end, w_start
+
+after = EE(NormSq(w_end - w_star))
+before = NormSq(w_start - w_star)
+bias = 2 * eta * r_tau * gaps_drawn
+
+claim = Claim(
+    id="efl.eq-64",
+    kind=Kind.LEMMA,
+    title="recursion over one round",
+    source=Source("efl", "appendix A.2.1, (64) (long version)"),
+    forms=(
+        Form(statement=Le(after, (1 - mu * eta * work_drawn / 8) * before + eta**2 * EE(B_PRINTED) + bias)),
+        Form(
+            variant="corrected",
+            statement=Le(after, (1 - mu * eta * work_drawn / 4) * before + eta**2 * EE(B_PROVED) + bias),
+            note="twice the contraction; product, positive part, and 4E - 2 for 2E in the second-order term",
+        ),
+    ),
+    assumptions=(
+        Assumption("some updates are aggregated", Gt(work_drawn, 0)),
+        small_rate,
+        small_rate_of_round,
+    ),
+    uses=("efl.eq-48", "efl.eq-55", "efl.eq-58", "efl.eq-59", "efl.eq-62"),
+    check=DRAWN_ROUNDS,
+)

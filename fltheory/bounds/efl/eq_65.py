@@ -1,0 +1,105 @@
+r"""Equation (65): the induction of Theorem 1 closes.
+
+With :math:`x = \tau E + \gamma`, :math:`b_\tau = \bigl(\frac{16E}{\mu\,\mathbb E[\sum_k p_\tau^k
+s_\tau^k]}\bigr)^2\,\mathbb E[\overline B_\tau + 2\overline H_\tau]` and the hypothesis :math:`\mathbb
+E[\overline\Delta_{\tau E}] \le \frac{C_\tau}{x^2} + \frac{H_\tau J}{x}` (the print has :math:`TE + \gamma` in its
+second denominator), the step is
+
+.. math:: \frac{x - E}{x + E}\Bigl(\frac{C_\tau}{x^2} + \frac{H_\tau J}{x}\Bigr) + \frac{b_\tau}{(x+E)^2} +
+   \frac{r_\tau J}{x + E} \le \frac{C_{\tau+1}}{(x+E)^2} + \frac{H_{\tau+1}J}{x+E} .
+
+With :math:`C_{\tau+1} = C_\tau + b_\tau` and :math:`H_{\tau+1} = H_\tau + r_\tau`, as its last line says
+(``published@000``), it is true: :math:`(x - E)(x + E) \le x^2`. With the constant that the short version prints in
+the theorem (``published@003``),
+
+.. math:: C_\tau = \max\Bigl\{\gamma^2\,\mathbb E\|\omega_0^G - \omega^*\|^2,\ \sum_{t<\tau} b_t\Bigr\} ,
+
+it is not: while the first one dominates, :math:`C_\tau` does not grow and there is no room for :math:`b_\tau`.
+
+**Derivation of the corrected form.** A sum in place of the maximum, :math:`C_\tau = \gamma^2\,\mathbb E\|\omega_0^G -
+\omega^*\|^2 + \sum_{t<\tau}b_t`, is what the last line uses. It is at most twice the maximum.
+
+Instances: any round and constants; :math:`b_t` is the same in earlier rounds; :math:`\gamma \ge 4E`, which follows
+from its definition.
+
+Source: EFL (long version), appendix A.2.1, (65); short version, Theorem 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Ge, Le, Max
+
+from fltheory.bounds._algebra import scalar
+from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import E, tau
+from fltheory.bounds.efl._symbols import C, H, J, gamma, r_tau, start
+
+C_next = scalar("efl_C_next", r"C_{\tau+1}", "constant of the bound after one more round")
+b_tau = scalar("efl_b", r"b_\tau", "what a round adds to the constant")
+C_any = scalar("efl_C_any", r"C_\tau", "any non-negative constant")
+
+x = tau * E + gamma
+first, total = gamma**2 * start, tau * b_tau
+step = Le(
+    (x - E) / (x + E) * (C / x**2 + H * J / x) + b_tau / (x + E) ** 2 + r_tau * J / (x + E),
+    C_next / (x + E) ** 2 + (H + r_tau) * J / (x + E),
+)
+
+
+def realise(point: Params) -> dict[str, Any]:
+    """Return any constants."""
+    return {
+        "E": point["E"],
+        "tau": point["tau"],
+        "efl_r_tau": point["r"],
+        "efl_H": point["H"] * point["tau"],
+        "efl_J": point["J"],
+        "efl_gamma": point["E"] * point["offset"],
+        "efl_b": point["b"],
+        "efl_start": point["start"],
+        "efl_C_any": point["C"],
+    }
+
+
+claim = Claim(
+    id="efl.eq-65",
+    kind=Kind.IDENTITY,
+    title="the induction closes",
+    source=Source("efl", "appendix A.2.1, (65) (long); Theorem 1 (short)"),
+    forms=(
+        Form(variant="published@000", statement=step, where=((C, C_any), (C_next, C + b_tau))),
+        Form(
+            variant="published@003",
+            statement=step,
+            where=((C, Max(first, total)), (C_next, Max(first, total + b_tau))),
+            note="constants of the theorem in the short version",
+        ),
+        Form(
+            variant="corrected",
+            statement=step,
+            where=((C, first + total), (C_next, first + total + b_tau)),
+            note="a sum in place of the maximum",
+        ),
+    ),
+    assumptions=(Assumption("offset at least 4E", Ge(gamma, 4 * E)),),
+    uses=("efl.eq-64",),
+    check=Instances(
+        space=Space(
+            {
+                "E": Integer(1, 5),
+                "tau": Integer(0, 30),
+                "r": Integer(0, 1),
+                "H": Real(0, 1),
+                "J": Real(0, 10),
+                "offset": Real(4, 1000, log=True),
+                "b": Real(0, 1e4),
+                "start": Real(0, 10),
+                "C": Real(0, 1e4),
+            }
+        ),
+        realise=realise,
+    ),
+)

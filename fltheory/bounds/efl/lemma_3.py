@@ -1,0 +1,58 @@
+r"""Lemma 3: how far local models are from the virtual one inside a round.
+
+As published, for :math:`0 \le j < E`,
+
+.. math:: \mathbb E_\xi\Bigl[\sum_{k=1}^N p_\tau^k\|\bar\omega_{\tau E+j} - \omega_{\tau E+j}^k\|^2\Bigr] \le
+   (E-1)G^2\eta_\tau^2\Bigl(\sum_k p_\tau^k s_\tau^k + \Bigl(\sum_k p_\tau^k - 2\Bigr) + \sum_k\frac{(p_\tau^k)^2
+   s_\tau^k}{p^k}\Bigr) .
+
+The proof multiplies :math:`(\sum_k p_\tau^k - 2)` with the last sum, see (24) and (28); the print adds them. So the
+right-hand side is negative if clients are inactive and :math:`\sum_k p_\tau^k < 2`, and too small if coefficients are
+large, where :math:`\sum_k p_\tau^k` factors are lost.
+
+**Derivation of the corrected form.** By (24) the left-hand side is the expectation of :math:`(\sum_k p_\tau^k -
+2)\|\bar\omega_{\tau E+j} - \bar\omega_{\tau E}\|^2 + \sum_k p_\tau^k\|\omega_{\tau E+j}^k - \bar\omega_{\tau E}\|^2`.
+A negative factor may be dropped, not multiplied with an upper bound; (28) and (29) bound the rest:
+
+.. math:: \dots \le (E-1)G^2\eta_\tau^2\Bigl(\sum_k p_\tau^k s_\tau^k + \Bigl(\sum_k p_\tau^k -
+   2\Bigr)_+\sum_k\frac{(p_\tau^k)^2 s_\tau^k}{p^k}\Bigr) .
+
+Tight for clients with opposite gradients of equal size that stop one step before the end.
+
+Instances: see :mod:`~fltheory.bounds.efl._round`.
+
+Source: EFL (long version), appendix A.2.1, Lemma 3, (20)-(30).
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Sum
+
+from fltheory.bounds._algebra import EE, NormSq, Pos
+from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._symbols import E, G_sq, N, eta, j, k
+from fltheory.bounds.efl._round import squares, work_fixed
+from fltheory.bounds.ruan._round import ROUNDS
+from fltheory.bounds.ruan._symbols import p_tau, s_tau, w_bar, w_loc
+
+spread = EE(Sum(p_tau[k] * NormSq(w_bar[j] - w_loc[k, j]), (k, 1, N)))
+scale = (E - 1) * G_sq * eta**2
+above = Sum(p_tau[k], (k, 1, N)) - 2
+inside = ((j, 0, E - 1),)
+
+claim = Claim(
+    id="efl.lemma-3",
+    kind=Kind.LEMMA,
+    title="local models inside a round",
+    source=Source("efl", "Lemma 3, (20) (long version)"),
+    forms=(
+        Form(statement=Le(spread, scale * (work_fixed + above + squares(p_tau, s_tau))), over=inside),
+        Form(
+            variant="corrected",
+            statement=Le(spread, scale * (work_fixed + Pos(above) * squares(p_tau, s_tau))),
+            over=inside,
+            note="a product in place of a sum, and the positive part",
+        ),
+    ),
+    check=ROUNDS,
+)
