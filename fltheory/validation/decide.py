@@ -36,8 +36,8 @@ class Effort:
         return self.instances if isinstance(form_check, Instances) else self.experiments
 
 
-QUICK = Effort(120, 12)
-FULL = Effort(600, 60)
+QUICK = Effort(80, 8)
+FULL = Effort(480, 48)
 
 
 def check(claim: Claim, *, variant: str | None = None, effort: Effort = FULL, seed: int = 0) -> list[Verdict]:

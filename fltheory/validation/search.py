@@ -37,7 +37,7 @@ def search(trials: Trials, *, budget: int, seed: int) -> None:
         pool.append((found, point))
         return found
 
-    _by_hypothesis(score, trials, space, min(budget // 8, 50), seed)
+    _by_hypothesis(score, trials, space, min(budget // 16, 20), seed)
     rng = generator(seed, Purpose.SEARCH)
     for point in random_points(space, rng, -(-budget // 3) if space.reals() else budget):
         if trials.violated or trials.calls >= budget:
