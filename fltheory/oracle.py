@@ -37,6 +37,9 @@ class Minibatch:
 class Round:
     """The terms of one round: who works, how long, and how much each result counts.
 
+    The exact engine may read several rounds at once, with arrays along the coordinates in place of ``index`` and
+    ``rate``; formulas that do not branch on them need not know.
+
     Parameters
     ----------
     index

@@ -64,7 +64,7 @@ def _add(table: Table, label: str, seconds: float, ours: float | None, allowed: 
 def _first_use(words: Sequence[str], cache: Path, *, runs: int) -> tuple[float, float]:
     """Return seconds of the process and from the import to the first result, with compiled loops kept in ``cache``."""
     cache.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "FLTHEORY_CACHE_DIR": str(cache)}
     best = (float("inf"), float("inf"))
     for _ in range(runs):
         began = time.perf_counter()

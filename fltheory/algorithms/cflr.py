@@ -165,7 +165,8 @@ class CFLR(Algorithm):
             return 1.0
         if self.weighting == "uniform":
             return 1.0 / number
-        return float((1.0 - self.forgetting) / (1.0 - self.forgetting**number))
+        share: float = (1.0 - self.forgetting) / (1.0 - self.forgetting**number)
+        return share
 
     def _curvature_message(self, curvature: Floats, dim: int) -> Message:
         if self.curvature != "exact":
@@ -177,4 +178,4 @@ class CFLR(Algorithm):
 @functools.cache
 def _triangle(dim: int) -> Message:
     """Return a message of the size of a symmetric matrix."""
-    return Message(checks.frozen(np.ones((1, 1, dim * (dim + 1) // 2))))
+    return Message(np.broadcast_to(1.0, (1, 1, dim * (dim + 1) // 2)))

@@ -18,6 +18,7 @@ from fltheory import seeding
 from fltheory.checks import Floats
 from fltheory.engines.affine import Prober, RoundMap
 from fltheory.engines.exchangeable import Asymmetric, SymmetricMap, SymmetricProber, is_exchangeable
+from fltheory.engines.stretches import stretches
 from fltheory.engines.terms import Terms
 from fltheory.errors import NotApplicable
 from fltheory.experiment import Experiment
@@ -96,30 +97,20 @@ def plan(experiment: Experiment) -> Plan | None:
     with np.errstate(over="ignore", invalid="ignore"):
         if is_exchangeable(oracle, works):
             try:
-                return _planned(experiment, SymmetricProber(prober, spread=False), start, works)
+                return _planned(SymmetricProber(prober, spread=False), start, works)
             except Asymmetric:
                 pass
-        return _planned(experiment, prober, start, works)
+        return _planned(prober, start, works)
 
 
-def _planned(
-    experiment: Experiment, prober: Prober | SymmetricProber, start: Floats, works: list[Round]
-) -> Plan | None:
+def _planned(prober: Prober | SymmetricProber, start: Floats, works: list[Round]) -> Plan | None:
     laws: list[Draw] = []
-    known: dict[bytes, tuple[Draw, dict[str, Floats]]] = {}
-    memory: dict[str, Floats] = {}
-    for index, work in enumerate(works):
-        key = b"" if index == 0 else prober.key(work, memory)
-        if key not in known:
-            if not experiment.algorithm.autonomous:
-                known.clear()
-            step = prober.first(start, work) if index == 0 else prober.later(memory, work)
-            fresh = _draw(step)
-            if fresh is None:
-                return None
-            known[key] = (fresh, step.memory)
-        law, memory = known[key]
-        laws.append(law)
+    for stretch in stretches(prober, start, works):
+        drawn = [_draw(step) for step in stretch.maps()]
+        fresh = [law for law in drawn if law is not None]
+        if len(fresh) < len(drawn):
+            return None
+        laws += fresh * (stretch.length // len(fresh))
     return Plan(laws, prober.model_weights(), works)
 
 

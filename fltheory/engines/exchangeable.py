@@ -9,13 +9,15 @@ matrix for all):
 
 The two are uncorrelated, and the covariance of the :math:`v_i` is one small matrix times the projection that
 subtracts the mean. Linear terms and drifts of the clients may differ: they enter through :math:`d_i` only.
-The probes are the zero state, the unit states of both parts, and the noises of both parts; random probes check
-that the map is affine and symmetric.
+The probes are the zero state, the unit states of both parts, and the noises of both parts; in the first round, the
+second, the fourth and so on, random probes check that the map is affine and symmetric.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +63,8 @@ class SymmetricMap(NamedTuple):
     downlink_bits: float
 
 
-class _Batch(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class _Batch:
     points: Floats
     drift: Floats | None
     units: dict[Source, Floats]
@@ -69,7 +72,16 @@ class _Batch(NamedTuple):
     """Number of probes for common states, apart states, common noises and apart noises."""
     noise_scales: tuple[Floats, Floats]
     mixtures: tuple[Parts, Parts]
-    """States and noises (in units of their scales) of the random probes."""
+    """States and noises (in units of their scales) of the random probes, which are the last ones."""
+
+    @functools.cached_property
+    def without_checks(self) -> _Batch:
+        """The same without the random probes."""
+        kept = slice(-_CHECKS)
+        units = {source: values[kept] for source, values in self.units.items()}
+        return replace(
+            self, points=self.points[kept], drift=None if self.drift is None else self.drift[kept], units=units
+        )
 
 
 def is_exchangeable(oracle: ClosedFormOracle, works: Sequence[Round]) -> bool:
@@ -87,11 +99,12 @@ class SymmetricProber:
     """Reads symmetric round maps off an algorithm.
 
     Judged models depend on the common part only; without ``spread`` the part apart is left out (its arrays have no
-    rows), and local models are not looked at.
+    rows), and local models are not looked at. A client may stand for several, with the mean of their noises.
     """
 
-    def __init__(self, algorithm_prober: Prober, *, spread: bool) -> None:
+    def __init__(self, algorithm_prober: Prober, *, spread: bool, stands_for: int = 1) -> None:
         self.spread = spread
+        self._stands_for = stands_for
         self._general = algorithm_prober
         self.algorithm = algorithm_prober.algorithm
         self.oracle = algorithm_prober.oracle
@@ -106,6 +119,14 @@ class SymmetricProber:
         self._batches: dict[tuple[bool, tuple[Source, ...]], _Batch] = {}
         self._rng = np.random.Generator(np.random.PCG64(21))
         self._count = 0
+
+    def repeated(self, times: int, *, averaged: bool) -> SymmetricProber:
+        """Return the prober of the problem with so many copies of every coordinate, or of its mean client."""
+        general = Prober(self.algorithm, self.oracle.repeated(times, averaged=averaged), spread=False)
+        stands_for = self.oracle.num_clients if averaged else 1
+        wide = SymmetricProber(general, spread=self.spread, stands_for=stands_for)
+        wide._sources = self._sources
+        return wide
 
     @property
     def rows(self) -> int:
@@ -131,7 +152,10 @@ class SymmetricProber:
         return self._general.key(work, memory)
 
     def _probe(self, begin: Callable[[Floats], Any], work: Round, *, states: bool) -> SymmetricMap:
+        checked = (self._count + 1) & self._count == 0
         batch = self._batch(states)
+        if not checked:
+            batch = batch.without_checks
         self.oracle.arm(len(batch.points), batch.drift, batch.units)
         outcome = self.algorithm.round(begin(batch.points), self.oracle, work)
         if tuple(self.oracle.sources) != self._sources:
@@ -140,7 +164,8 @@ class SymmetricProber:
         parts = self._split(outcome.state)
         k, c, noises, _ = batch.widths
         a, b = k + c, k + c + noises
-        common = (parts.common[1:-_CHECKS] - parts.common[0]).transpose(2, 1, 0)
+        read = slice(1, 1 + sum(batch.widths))
+        common = (parts.common[read] - parts.common[0]).transpose(2, 1, 0)
         memory = self._general.schedule(outcome.state)
         if any(np.any(value[:, 1:] != value[:, :-1]) for value in memory.values() if value.ndim > 2):
             raise Asymmetric
@@ -149,7 +174,7 @@ class SymmetricProber:
             local = outcome.local - outcome.local.mean(axis=1, keepdims=True)
         # A state apart is +1 at client 0 and -1 at client 1, so client 0 shows the column of the matrix.
         single = np.concatenate([parts.apart[:, :, 0], local[:, :1]], axis=1)
-        apart = (single[1:-_CHECKS] - single[0]).transpose(2, 1, 0)
+        apart = (single[read] - single[0]).transpose(2, 1, 0)
         rows = parts.apart.shape[1]
         step = SymmetricMap(
             common=common[:, :, :k] if states else np.zeros((self.oracle.dim, self.rows, self.rows)),
@@ -166,7 +191,7 @@ class SymmetricProber:
             downlink_bits=float(total_bits(outcome.downlink, work.active)[0]),
         )
         self._count += 1
-        if self._count & (self._count - 1) == 0:
+        if checked:
             self._verify(step, batch, parts, local)
         return step
 
@@ -213,7 +238,7 @@ class SymmetricProber:
             values[n, 1 + k + c + n] = 1.0
             if self.spread:
                 values[n, 1 + k + c + noises + n] = pair
-        root = np.sqrt(clients)
+        root = np.sqrt(clients * self._stands_for)
         scales = (
             np.array([np.sqrt(mean_variance)] * drifts + [1.0 / root] * len(self._sources)),
             np.array([np.sqrt(apart_variance)] * drifts + [1.0] * len(self._sources)),

@@ -16,6 +16,8 @@ coordinates at once; otherwise every coordinate has its own.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from fltheory.checks import Floats, Ints
@@ -73,11 +75,28 @@ class ClosedFormOracle:
 
     @property
     def num_clients(self) -> int:
-        return self._problem.num_clients
+        return len(self._data.sigma)
 
     @property
     def dim(self) -> int:
-        return self._problem.dim
+        return int(self._data.offset.shape[-1])
+
+    def repeated(self, times: int, *, averaged: bool) -> ClosedFormOracle:
+        """Return the oracle with so many copies of every coordinate, one copy after the other; separable ones only.
+
+        If ``averaged``, the clients, which have to be exchangeable, are replaced by one that has their mean offset.
+        """
+        clients = slice(0, 1) if averaged else slice(None)
+        offset = self._fixed_offset.mean(axis=1, keepdims=True) if averaged else self._fixed_offset
+        wide = copy.copy(self)
+        wide._fixed_offset = np.tile(offset, times)
+        wide._data = self._data._replace(
+            hessian=np.tile(self._data.hessian[clients], times),
+            scale=self._data.scale[:, clients],
+            sigma=self._data.sigma[clients],
+            offset=wide._fixed_offset,
+        )
+        return wide
 
     @property
     def separable(self) -> bool:
@@ -92,7 +111,7 @@ class ClosedFormOracle:
 
     def drift_variances(self) -> tuple[float, float]:
         """Return the variance of a coordinate of the clients' mean drift, and of a direction apart from it."""
-        clients, per = self.num_clients, 1.0 / self.dim
+        clients, per = self._problem.num_clients, 1.0 / self._problem.dim
         own, fresh = self._problem.round_drift_sq * per, self._problem.fresh_drift_sq * per
         if self._problem.fresh_drift_centred:
             return own / clients, own + fresh * clients / (clients - 1)
@@ -101,8 +120,8 @@ class ClosedFormOracle:
     def drift_factor(self) -> Floats:
         """Return ``F`` with ``F F'`` the covariance of one coordinate of the clients' drifts, ``(clients, rank)``."""
         clients = self.num_clients
-        covariance = self._problem.round_drift_sq / self.dim * np.eye(clients)
-        fresh = self._problem.fresh_drift_sq / self.dim
+        covariance = self._problem.round_drift_sq / self._problem.dim * np.eye(clients)
+        fresh = self._problem.fresh_drift_sq / self._problem.dim
         if self._problem.fresh_drift_centred:
             covariance += fresh * clients / (clients - 1) * (np.eye(clients) - 1.0 / clients)
         else:

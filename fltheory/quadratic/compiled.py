@@ -8,49 +8,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fltheory.checks import Floats
-from fltheory.quadratic import kernel
+from fltheory.kernels import Kernel
 from fltheory.quadratic.oracle import RoundData, Step
 from fltheory.seeding import Words
 
-_LAWS = {"gaussian": kernel.GAUSSIAN, "bounded": kernel.BOUNDED}
+_LAWS = {"gaussian": 0, "bounded": 1}
+_WHOLE = 32
+"""The loops fill arrays up to whole vectors of the processor, and there are two such ends at most."""
+
+_unit_vectors = Kernel("fltheory.quadratic.kernel", "unit_vectors")
+_steps_diagonal = Kernel("fltheory.quadratic.kernel", "steps_diagonal")
+_steps_dense = Kernel("fltheory.quadratic.kernel", "steps_dense")
 
 
 def compiled_unit_vectors(law: str, keys: Words, dim: int, vector: int) -> Floats:
     """Draw unit noise with the compiled generator."""
-    return kernel.unit_vectors(_LAWS[law], keys, dim, vector)
+    out = np.empty((keys.size, dim))
+    _unit_vectors(_LAWS[law], np.ascontiguousarray(keys).ravel(), vector, out, *_scratch((dim + 1) // 2))
+    return out.reshape(*keys.shape, dim)
 
 
-def _plain(x: NDArray[Any]) -> NDArray[Any]:
-    """Return a contiguous writable array: numba compiles anew for every other kind."""
-    return x if x.flags.c_contiguous and x.flags.writeable else np.array(x, order="C")
+def _scratch(words: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return room for the halves of so many words and for the numbers made of them."""
+    size = words + 2 * _WHOLE
+    return np.empty((2, size), np.int32), np.zeros((2, size), np.float32)
 
 
 def compiled_steps(data: RoundData, step: Step) -> Floats:
-    """Run local steps in the compiled loop."""
+    """Run local steps in the compiled loop; a dense Hessian or pull selects the dense one.
+
+    All arrays broadcast over replicates and clients by an axis of length 1. ``sigma`` is the standard deviation
+    of a noise coordinate per client, ``rho`` the relative size of the random Hessian, ``fixed`` the index of the
+    one minibatch to use or -1, ``basis`` rotates the noise out of the eigenbasis.
+    """
     clients, dim = len(data.sigma), step.start.shape[-1]
+    half = (dim + 1) // 2
+    diagonal = data.hessian.ndim == 2 and step.pull.ndim == 3
+    pull = step.pull[:, :, None] if step.pull.ndim == 3 and not diagonal else step.pull
     out = np.empty((data.replicates, clients, dim))
-    kernel.local_steps(
-        out,
-        basis=None if data.rotation is None else _plain(data.rotation),
-        hessian=_plain(data.hessian),
-        pull=_plain(step.pull),
-        steps=_plain(step.steps),
-        start=_plain(step.start),
-        scale=_plain(data.scale),
-        offset=_plain(data.offset),
-        drift_keys=data.drift_keys,
-        drift_scale=data.drift_scale,
-        correction=_plain(step.correction),
-        anchor=_plain(step.anchor),
-        l1_anchor=_plain(step.l1_anchor),
-        l1=float(step.l1),
-        rate=float(step.rate),
-        keys=data.keys,
-        sign_keys=data.sign_keys,
-        sigma=_plain(data.sigma),
-        rho=float(data.hessian_noise),
-        law=_LAWS[data.noise_law],
-        fixed=int(step.fixed),
-        recentre=bool(step.recentre),
-    )
+    arguments: list[Any] = [
+        step.start,
+        data.hessian,
+        data.scale,
+        data.offset,
+        step.correction,
+        pull,
+        step.anchor,
+        step.l1_anchor,
+        float(step.l1),
+        step.steps,
+        float(step.rate),
+        data.drift_keys,
+        data.drift_scale,
+        data.keys,
+        data.sign_keys,
+        data.sigma,
+        float(data.hessian_noise),
+        _LAWS[data.noise_law],
+        step.fixed,
+        step.recentre,
+    ]
+    plain = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in arguments]
+    if diagonal:
+        most = 1 if step.fixed >= 0 else int(step.steps.max(initial=1))
+        state = np.zeros((5, 2, half + _WHOLE))
+        _steps_diagonal(out, *plain, *_scratch((most + 1) * half), state)
+    else:
+        basis = np.empty((0, 0)) if data.rotation is None else np.ascontiguousarray(data.rotation)
+        _steps_dense(out, *plain, *_scratch(half), np.zeros((7, dim)), basis)
     return out

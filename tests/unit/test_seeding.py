@@ -111,12 +111,12 @@ def test_bad_seeds_are_refused(seed):
 @settings(deadline=None)
 @given(key=words, count=st.integers(1, 40), dim=st.integers(1, 12), vector=st.integers(0, 3))
 def test_compiled_vectors_equal_numpy(key, count, dim, vector):
-    from fltheory.quadratic import kernel
+    from fltheory.quadratic.compiled import compiled_unit_vectors
 
     keys = seeding.words(np.uint64(key), np.arange(count, dtype=np.uint64))
-    gaussian = kernel.unit_vectors(kernel.GAUSSIAN, keys, dim, vector)
+    gaussian = compiled_unit_vectors("gaussian", keys, dim, vector)
     assert np.array_equal(gaussian, seeding.normals(keys, dim, vector=vector))
-    bounded = kernel.unit_vectors(kernel.BOUNDED, keys, dim, vector)
+    bounded = compiled_unit_vectors("bounded", keys, dim, vector)
     assert np.array_equal(bounded, seeding.bounded(keys, dim, vector=vector))
 
 
@@ -153,12 +153,12 @@ def inverse_word(word: int) -> int:
 @pytest.mark.parametrize("low", [0, 1, 2**29 - 1, 2**29, 2**30, 2**31, 3 * 2**30, 2**32 - 1])
 def test_compiled_normals_at_the_ends_of_every_branch(high, low):
     """Corners of the logarithm's and the angle's reduction, which random keys practically never hit."""
-    from fltheory.quadratic import kernel
+    from fltheory.quadratic.compiled import compiled_unit_vectors
 
     keys = np.array([inverse_word((high << 32) | low)], dtype=np.uint64)
     assert int(seeding.words(keys, 0)[0]) == (high << 32) | low
     pair = seeding.normals(keys, 2)
-    assert np.array_equal(kernel.unit_vectors(kernel.GAUSSIAN, keys, 2), pair)
+    assert np.array_equal(compiled_unit_vectors("gaussian", keys, 2, 0), pair)
     # Near u = 2^31 the radius vanishes and single precision cannot resolve 1 - u / 2^31 below 6e-8.
     np.testing.assert_allclose(pair[0], box_muller((high << 32) | low), atol=4e-4 if high > 2**32 - 2**10 else 2e-6)
     assert np.linalg.norm(pair) < 6.67

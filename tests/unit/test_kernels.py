@@ -1,0 +1,84 @@
+"""Machine code is kept on disk, found again by other processes, and not used once anything has changed."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fltheory import kernels, seeding
+from fltheory.kernels import Kernel, ObjectCode
+
+DRAW = """
+import sys
+import numpy as np
+from fltheory.quadratic.compiled import compiled_unit_vectors
+print(compiled_unit_vectors("gaussian", np.arange(3, dtype=np.uint64), 5, 0).tolist(), "numba" in sys.modules)
+"""
+
+
+def drawn_in_a_new_process(folder):
+    """Return the vectors and whether numba was loaded."""
+    environment = {**os.environ, "FLTHEORY_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-W", "error", "-c", DRAW]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    vectors, _, loaded = done.stdout.strip().rpartition(" ")
+    assert vectors == str(seeding.normals(np.arange(3, dtype=np.uint64), 5).tolist())
+    return loaded == "True"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="object files are linked on Linux only")
+def test_only_the_first_process_loads_numba(tmp_path):
+    folder = tmp_path / "new" / "folder"
+    assert drawn_in_a_new_process(folder)
+    assert not drawn_in_a_new_process(folder)
+    (file,) = folder.iterdir()
+    file.write_bytes(file.read_bytes()[:-1])
+    assert drawn_in_a_new_process(folder), "a damaged file was used"
+    assert not drawn_in_a_new_process(folder)
+
+
+def test_a_folder_that_cannot_be_made_is_done_without(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert drawn_in_a_new_process(tmp_path / "file")
+
+
+def test_sources_are_those_that_the_code_is_made_of():
+    names = {name for name, _ in kernels._sources("fltheory.quadratic.kernel")}
+    assert {f"fltheory.{name}" for name in ("quadratic.kernel", "quadratic.tiles", "vectors", "seeding")} <= names
+    assert "fltheory.compiler" in names
+
+
+def test_what_decides_the_code_decides_the_file(monkeypatch):
+    place = kernels._place("fltheory.quadratic.kernel", "unit_vectors", ("real",))
+    assert place == kernels._place("fltheory.quadratic.kernel", "unit_vectors", ("real",))
+    assert place != kernels._place("fltheory.quadratic.kernel", "unit_vectors", ("integer",))
+    monkeypatch.setattr(kernels, "_platform", lambda: "another processor")
+    assert place != kernels._place("fltheory.quadratic.kernel", "unit_vectors", ("real",))
+    monkeypatch.undo()
+    monkeypatch.setattr(kernels, "_sources", lambda module: [("fltheory.vectors", "edited")])
+    assert place != kernels._place("fltheory.quadratic.kernel", "unit_vectors", ("real",))
+
+
+def test_numba_runs_the_function_where_there_is_no_object_code(monkeypatch, tmp_path):
+    monkeypatch.setenv("FLTHEORY_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernels, "_compiled", lambda function, kinds: None)
+    out, words, numbers = np.empty((3, 5)), np.empty((2, 70), np.int32), np.zeros((2, 70), np.float32)
+    keys = np.arange(3, dtype=np.uint64)
+    Kernel("fltheory.quadratic.kernel", "unit_vectors")(0, keys, 0, out, words, numbers)
+    assert np.array_equal(out, seeding.normals(keys, 5))
+    assert not list(tmp_path.iterdir())
+
+
+def test_object_code_survives_packing():
+    code = ObjectCode("name", ["memset"], b"one\ntwo")
+    assert ObjectCode.unpacked(code.packed()) == code
+    with pytest.raises(ValueError, match="damaged"):
+        ObjectCode.unpacked(code.packed()[:-1])
+
+
+def test_arrays_have_to_be_c_ordered():
+    with pytest.raises(ValueError, match="unit_vectors needs C-ordered arrays"):
+        Kernel("fltheory.quadratic.kernel", "unit_vectors")(np.zeros((4, 4))[:, ::2])
