@@ -11,6 +11,8 @@ _COMMANDS = {
     r"\dots": r"\ldots",
     r"\tfrac": r"\frac",
     r"\dfrac": r"\frac",
+    r"\Big": "",
+    r"\big": "",
     r"\lVert": r"\|",
     r"\rVert": r"\|",
     r"\operatorname*": r"\operatorname",

@@ -29,7 +29,7 @@ distance_next = scalar(
     "rec_distance_next", r"\mathbb{E}\|\omega_t + \Delta\omega_t - \omega^*\|^2", "squared distance after the round"
 )
 gap = scalar("rec_gap", r"(f(\omega_t) - f^*)", "gap before the round")
-p_sq = scalar("rec_p_sq", r"\textstyle\sum_\tau p_\tau^2", "sum of the squared weights of the rounds so far")
+p_sq = scalar("rec_p_sq", r"\sum_\tau p_\tau^2", "sum of the squared weights of the rounds so far")
 c_pB = scalar("rec_c_pB", "c_{p_B}", "growth constant of the first round, the largest one")
 c_pG = scalar("rec_c_pG", "c_{p_G}(t)", "drift constant of the round")
 c_1 = scalar("rec_c_1", "c_1(t)", "second-order constant of the round")
