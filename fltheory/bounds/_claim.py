@@ -108,13 +108,15 @@ class Instances:
 
     ``realise`` is called with floats and with SymPy rationals; it must use neither ``math`` nor float-only NumPy
     functions if ``rational`` is set, so that a violation can be confirmed without rounding. It raises
-    :class:`Rejected` where the parameters make no instance.
+    :class:`Rejected` where the parameters make no instance. ``effort`` multiplies the budget of a search, for spaces in
+    which failures would be rare; all forms that share the check are searched as hard.
     """
 
     space: Space
     realise: Callable[[Params], Env]
     method: Method = Method.ENUMERATION
     rational: bool = True
+    effort: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,6 +138,8 @@ class Experiments:
         Of the Monte Carlo engine, and of sampled participation.
     moments
         Ask the exact engine for mean and covariance of the model.
+    effort
+        Multiplies the budget of a search, for spaces with many parameters.
     """
 
     space: Space
@@ -144,6 +148,7 @@ class Experiments:
     engine: str = "exact"
     replicates: int = 200
     moments: bool = False
+    effort: int = 1
 
     @property
     def method(self) -> Method:

@@ -32,11 +32,11 @@ def validate(
     from fltheory import checks, claims
     from fltheory.figures.study import studies
     from fltheory.report import build
-    from fltheory.report.build import findings, summary
     from fltheory.validation import ledger
     from fltheory.validation.decide import FULL, QUICK
     from fltheory.validation.replay import save_all
     from fltheory.validation.runner import check_all
+    from fltheory.validation.summary import findings, summary
 
     begin = time.perf_counter()
     seed = checks.integer("validate", "seed", seed, low=0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import inspect
 import io
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from fltheory import claims as catalogue
 from fltheory.figures.study import Saved
 from fltheory.report.graph import svg
 from fltheory.report.markup import mathml, page
+from fltheory.validation.summary import findings, printed, summary
 
 SYMBOLS = {"HOLDS": "✓", "VIOLATED": "✗", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–"}
 """Beside the colours, so that nothing depends on seeing them."""
@@ -70,63 +70,6 @@ def build(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def summary(ledger: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return per paper how many statements hold as printed, are violated, are open, and were corrected."""
-    rows = []
-    for tag in dict.fromkeys(entry["paper"] for entry in ledger["claims"]):
-        own = [entry for entry in ledger["claims"] if entry["paper"] == tag]
-        counted = Counter(printed(entry) for entry in own)
-        violated = [entry for entry in own if printed(entry) == "VIOLATED"]
-        rows.append(
-            {
-                "paper": tag,
-                "statements": len(own),
-                "hold": counted["HOLDS"],
-                "violated": counted["VIOLATED"],
-                "open": counted["INCONCLUSIVE"] + counted["NOT_APPLICABLE"],
-                "corrected": sum(
-                    any(not f["variant"].startswith("published") and f["verdict"] == "HOLDS" for f in entry["forms"])
-                    for entry in violated
-                ),
-            }
-        )
-    return rows
-
-
-def printed(entry: Mapping[str, Any]) -> str:
-    """Return the verdict on a statement as printed; where there are only readings, that of the best one."""
-    forms = [form for form in entry["forms"] if form["variant"].startswith("published")]
-    verdicts = [form["verdict"] for form in forms if form["variant"] == "published"] or [f["verdict"] for f in forms]
-    order = ("HOLDS", "INCONCLUSIVE", "NOT_APPLICABLE", "VIOLATED")
-    return min(verdicts, key=order.index, default="NOT_APPLICABLE")
-
-
-def findings(ledger: Mapping[str, Any], count: int = 3) -> list[dict[str, str]]:
-    """Return the most striking violations: main results before proof steps, bounds and rates before identities.
-
-    Within a kind, those that fail by the larger factor come first.
-    """
-    kinds = ("bound", "rate", "rule", "lemma", "identity")
-    main = ("theorem", "corollary", "table", "remark", "figure")
-
-    def rank(entry: Mapping[str, Any]) -> tuple[int, int, float]:
-        name = str(entry["id"]).partition(".")[2]
-        form = _failing(entry)
-        ratio = (form["counterexample"] or {}).get("ratio") or 1.0
-        return (not name.startswith(main), kinds.index(entry["kind"]), -abs(float(ratio)))
-
-    failed = sorted((entry for entry in ledger["claims"] if printed(entry) == "VIOLATED"), key=rank)
-    return [
-        {"id": entry["id"], "title": entry["title"], "reference": entry["reference"], "why": _failing(entry)["reason"]}
-        for entry in failed[:count]
-    ]
-
-
-def _failing(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    failed: Mapping[str, Any] = next(form for form in entry["forms"] if form["verdict"] == "VIOLATED")
-    return failed
 
 
 def _claim(entry: Mapping[str, Any], found: catalogue.Entry) -> dict[str, Any]:

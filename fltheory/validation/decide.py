@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import sympy as sp
 
 from fltheory import checks
 from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Method, Sweeps
+from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Method, Sweeps
 from fltheory.bounds._space import Params, exact, plain
 from fltheory.validation.evaluate import Reading
 from fltheory.validation.rates import check_rate
@@ -31,9 +30,10 @@ class Effort:
         checks.integer("Effort", "instances", self.instances, low=1)
         checks.integer("Effort", "experiments", self.experiments, low=1)
 
-    def of(self, form_check: Any) -> int:
-        """Return the evaluations allowed for a kind of check."""
-        return self.instances if isinstance(form_check, Instances) else self.experiments
+    def of(self, form_check: Instances | Experiments) -> int:
+        """Return the evaluations allowed for a check."""
+        usual = self.instances if isinstance(form_check, Instances) else self.experiments
+        return usual * form_check.effort
 
 
 QUICK = Effort(80, 8)

@@ -11,6 +11,7 @@ from typing import Any
 from fltheory.errors import InvalidParameter
 from fltheory.provenance import commit, versions
 from fltheory.validation.runner import Checked
+from fltheory.validation.summary import summary
 
 SAME = 0.02
 """Relative change of a margin that is not worth a line in a comparison."""
@@ -67,6 +68,14 @@ def table(document: Mapping[str, Any]) -> str:
         "",
         f"fltheory {document['fltheory'].get('fltheory', '')}, commit {str(document['commit'])[:12] or 'unknown'}, "
         f"seed {document['seed']}, effort {document['effort']}. Margin: smallest right-hand side over left-hand side.",
+        "",
+        "| paper | statements | hold as printed | violated | open | of the violated, corrected |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {row['paper']} | {row['statements']} | {row['hold']} | {row['violated']} | {row['open']} "
+            f"| {row['corrected']} |"
+            for row in summary(document)
+        ),
         "",
         "| claim | statement | published | counterexample, or why | ours |",
         "|---|---|---|---|---|",

@@ -22,6 +22,9 @@ STARTS = 6
 SIMPLEX = 12
 """Most numbers that are improved by moving a simplex; more are improved along one direction after the other."""
 
+TIES = 0.2
+"""Share of random points at which all entries of every array agree."""
+
 _NOTHING = -1e4
 """Score of a point that is no instance."""
 
@@ -37,7 +40,7 @@ def search(trials: Trials, *, budget: int, seed: int) -> None:
         pool.append((found, point))
         return found
 
-    _by_hypothesis(score, trials, space, min(budget // 16, 20), seed)
+    _by_hypothesis(score, trials, space, min(budget // 16, 30), seed)
     rng = generator(seed, Purpose.SEARCH)
     for point in random_points(space, rng, -(-budget // 3) if space.reals() else budget):
         if trials.violated or trials.calls >= budget:
@@ -74,12 +77,18 @@ def _by_hypothesis(score: Any, trials: Trials, space: Space, count: int, seed: i
 
 
 def random_points(space: Space, rng: np.random.Generator, count: int) -> Iterator[dict[str, Any]]:
-    """Yield points whose numbers are a mixture of the interior and the ends of their ranges."""
+    """Yield points that mix the interior and the ends of their ranges; some have arrays whose entries agree."""
     for _ in range(count):
         discrete = random_discrete(space, rng)
         u = rng.random(space.length(discrete))
         ends = rng.random(u.shape) < rng.choice([0.0, 0.3, 0.7])
         u[ends] = rng.choice([0.0, 0.5, 1.0], size=int(ends.sum()))
+        if rng.random() < TIES:
+            start = 0
+            for name in space.reals():
+                stop = start + int(np.prod(space.shape(name, discrete), dtype=int))
+                u[start:stop] = u[start : start + 1]
+                start = stop
         yield space.at(discrete, u)
 
 

@@ -11,12 +11,12 @@ import pytest
 from fltheory import claims
 from fltheory.figures.study import produce, studies
 from fltheory.report import build
-from fltheory.report.build import findings, printed, summary
 from fltheory.report.markup import mathml
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger
 from fltheory.validation.proof_graph import layout
 from fltheory.validation.runner import check_all
+from fltheory.validation.summary import findings, printed, summary
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 IDS = ["ruan.lemma-a.2", "ruan.theorem-3.2-arrival", "ruan.eq-74", "ruan.eq-44", "ruan.eq-46", "ruan.eq-89"]

@@ -87,6 +87,7 @@ claim = Claim(
     assumptions=(Assumption("some updates are aggregated", Gt(_theorem.least, 0)),),
     uses=("efl.lemma-1", "efl.eq-64", "efl.eq-65"),
     check=Experiments(
+        effort=4,
         space=Space(_theorem.clients()),
         experiment=_theorem.experiment,
         quantities=_theorem.quantities,

@@ -251,9 +251,11 @@ QUIET_STEPS = Instances(space=Space(_STEP), realise=realise_busy)
 """The same without noise: one outcome."""
 
 LONGEST_STEPS = Instances(
+    effort=4,
     space=Space(
         {
             **CLIENTS,
+            "N": Integer(2, 2),
             "d": Integer(1, 1),
             "E": Integer(1, 1),
             "condition": Real(1, 2),

@@ -176,6 +176,7 @@ claim = Claim(
     assumptions=_theorem.ASSUMPTIONS,
     uses=("ruan.eq-62",),
     check=Experiments(
+        effort=4,
         space=Space(
             {
                 **_theorem.clients(steps=2),
