@@ -91,8 +91,8 @@ def _print(rows: list[dict[str, Any]], found: list[dict[str, str]], path: Path, 
 
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = ("paper", "statements", "hold", "violated", "open", "corrected")
-    titles = ("paper", "statements", "hold as printed", "violated", "open", "of these corrected")
+    columns = ("paper", "statements", "hold", "violated", "mixed", "open", "corrected")
+    titles = ("paper", "statements", "hold as printed", "violated", "in part", "open", "of the failing corrected")
     for title in titles:
         table.add_column(title, justify="left" if title == "paper" else "right", no_wrap=True)
     for row in rows:

@@ -15,7 +15,7 @@ from fltheory.report.graph import svg
 from fltheory.report.markup import mathml, page
 from fltheory.validation.summary import findings, printed, summary
 
-SYMBOLS = {"HOLDS": "✓", "VIOLATED": "✗", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–"}
+SYMBOLS = {"HOLDS": "✓", "VIOLATED": "✗", "MIXED": "±", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–"}
 """Beside the colours, so that nothing depends on seeing them."""
 
 

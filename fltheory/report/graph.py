@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from fltheory.validation.proof_graph import layout
 
-_BOX, _GAP, _ROW = 118, 12, 64
-_HEIGHT = 30
+_GAP, _ROW, _HEIGHT = 12, 64, 30
+_LETTER = 7.2
+"""Width of a letter of the labels."""
 
 
 def svg(uses: Mapping[str, Sequence[str]], verdicts: Mapping[str, str], *, paper: str) -> str:
@@ -16,11 +17,12 @@ def svg(uses: Mapping[str, Sequence[str]], verdicts: Mapping[str, str], *, paper
     plan = layout(uses, widest=7)
     if not plan.layers:
         return ""
-    width = max(plan.widest, 1) * (_BOX + _GAP) + _GAP
+    box = round(max(len(node.partition(".")[2]) for node in plan.layer) * _LETTER) + 16
+    width = max(plan.widest, 1) * (box + _GAP) + _GAP
     height = plan.layers * _ROW + 10
 
     def place(node: str) -> tuple[float, float]:
-        x = width / 2 + plan.position[node] * (_BOX + _GAP)
+        x = width / 2 + plan.position[node] * (box + _GAP)
         y = height - 10 - (plan.layer[node] + 0.5) * _ROW
         return x, y
 
@@ -39,8 +41,8 @@ def svg(uses: Mapping[str, Sequence[str]], verdicts: Mapping[str, str], *, paper
         label = html.escape(node.partition(".")[2])
         parts.append(
             f'<a href="#{html.escape(node)}"><title>{html.escape(node)}: {verdict}</title>'
-            f'<rect class="{verdict}" x="{x - _BOX / 2:.0f}" y="{y - _HEIGHT / 2:.0f}" '
-            f'width="{_BOX}" height="{_HEIGHT}" rx="5"/>'
+            f'<rect class="{verdict}" x="{x - box / 2:.0f}" y="{y - _HEIGHT / 2:.0f}" '
+            f'width="{box}" height="{_HEIGHT}" rx="5"/>'
             f'<text x="{x:.0f}" y="{y + 4:.0f}">{label}</text></a>'
         )
     parts.append("</svg>")

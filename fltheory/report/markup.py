@@ -19,6 +19,9 @@ _COMMANDS = {
 }
 """Commands that the converter lacks, with what they are replaced by."""
 
+_ACCENT = re.compile(r"\\(?:bar|hat|tilde)\s*(?:[A-Za-z]|\\[A-Za-z]+|\{[^{}]*\})")
+"""A letter with an accent is put in braces, or an index would be set under it like a limit."""
+
 _LACKING = re.compile("(?:" + "|".join(map(re.escape, _COMMANDS)) + r")(?![A-Za-z])")
 
 
@@ -60,4 +63,5 @@ def page(docstring: str) -> str:
 
 
 def _replaced(text: str) -> str:
-    return _LACKING.sub(lambda match: _COMMANDS[match[0]], text)
+    known = _LACKING.sub(lambda match: _COMMANDS[match[0]], text)
+    return _ACCENT.sub(lambda match: f"{{{match[0]}}}", known)

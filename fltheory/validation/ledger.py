@@ -69,10 +69,11 @@ def table(document: Mapping[str, Any]) -> str:
         f"fltheory {document['fltheory'].get('fltheory', '')}, commit {str(document['commit'])[:12] or 'unknown'}, "
         f"seed {document['seed']}, effort {document['effort']}. Margin: smallest right-hand side over left-hand side.",
         "",
-        "| paper | statements | hold as printed | violated | open | of the violated, corrected |",
-        "|---|---|---|---|---|---|",
+        "| paper | statements | hold as printed | violated | violated in part | open | of the failing, corrected |",
+        "|---|---|---|---|---|---|---|",
         *(
-            f"| {row['paper']} | {row['statements']} | {row['hold']} | {row['violated']} | {row['open']} "
+            f"| {row['paper']} | {row['statements']} | {row['hold']} | {row['violated']} | {row['mixed']} "
+            f"| {row['open']} "
             f"| {row['corrected']} |"
             for row in summary(document)
         ),

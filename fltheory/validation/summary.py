@@ -6,24 +6,28 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+MIXED = "MIXED"
+"""Some readings, or parts, of what is printed fail and others do not."""
+
 
 def summary(ledger: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return per paper how many statements hold as printed, are violated, are open, and were corrected."""
+    """Return per paper how many statements hold as printed, fail, fail in part, are open, and were corrected."""
     rows = []
     for tag in dict.fromkeys(entry["paper"] for entry in ledger["claims"]):
         own = [entry for entry in ledger["claims"] if entry["paper"] == tag]
         counted = Counter(printed(entry) for entry in own)
-        violated = [entry for entry in own if printed(entry) == "VIOLATED"]
+        faulty = [entry for entry in own if printed(entry) in ("VIOLATED", MIXED)]
         rows.append(
             {
                 "paper": tag,
                 "statements": len(own),
                 "hold": counted["HOLDS"],
                 "violated": counted["VIOLATED"],
+                "mixed": counted[MIXED],
                 "open": counted["INCONCLUSIVE"] + counted["NOT_APPLICABLE"],
                 "corrected": sum(
                     any(not f["variant"].startswith("published") and f["verdict"] == "HOLDS" for f in entry["forms"])
-                    for entry in violated
+                    for entry in faulty
                 ),
             }
         )
@@ -31,11 +35,18 @@ def summary(ledger: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def printed(entry: Mapping[str, Any]) -> str:
-    """Return the verdict on a statement as printed; where there are only readings, that of the best one."""
+    """Return the verdict on a statement as printed.
+
+    Where only readings or parts of it are checked and some of them fail while others do not, the answer is
+    :data:`MIXED`.
+    """
     forms = [form for form in entry["forms"] if form["variant"].startswith("published")]
-    verdicts = [form["verdict"] for form in forms if form["variant"] == "published"] or [f["verdict"] for f in forms]
-    order = ("HOLDS", "INCONCLUSIVE", "NOT_APPLICABLE", "VIOLATED")
-    return min(verdicts, key=order.index, default="NOT_APPLICABLE")
+    verdicts = {form["verdict"] for form in forms if form["variant"] == "published"} or {f["verdict"] for f in forms}
+    if len(verdicts) == 1:
+        return str(verdicts.pop())
+    if "VIOLATED" in verdicts:
+        return MIXED
+    return "INCONCLUSIVE" if verdicts else "NOT_APPLICABLE"
 
 
 def findings(ledger: Mapping[str, Any], count: int = 3) -> list[dict[str, str]]:

@@ -100,8 +100,8 @@ def test_the_summary_counts_every_statement_once(document):
     rows = summary(document)
     assert sum(row["statements"] for row in rows) == len(IDS)
     for row in rows:
-        assert row["hold"] + row["violated"] + row["open"] == row["statements"]
-        assert row["corrected"] <= row["violated"]
+        assert row["hold"] + row["violated"] + row["mixed"] + row["open"] == row["statements"]
+        assert row["corrected"] <= row["violated"] + row["mixed"]
     assert {finding["id"] for finding in findings(document)} <= {
         entry["id"] for entry in document["claims"] if printed(entry) == "VIOLATED"
     }
@@ -111,6 +111,7 @@ def test_a_plain_published_form_decides_over_other_readings():
     forms = [{"variant": "published", "verdict": "VIOLATED"}, {"variant": "published@x", "verdict": "HOLDS"}]
     assert printed({"forms": forms}) == "VIOLATED"
     assert printed({"forms": forms[1:]}) == "HOLDS"
+    assert printed({"forms": [{"variant": "published@y", "verdict": "VIOLATED"}, *forms[1:]]}) == "MIXED"
     assert printed({"forms": []}) == "NOT_APPLICABLE"
 
 
