@@ -23,7 +23,6 @@ from fltheory.bounds._space import Params, Space
 from fltheory.errors import FltheoryError, InvalidParameter
 from fltheory.experiment import Experiment
 from fltheory.problem import Origin
-from fltheory.trajectories import Trajectories
 
 PAPERS: Mapping[str, str] = {
     "ruan": "Ruan, Zhang, Liang, Joe-Wong, Towards flexible device participation in federated learning (AISTATS 2021)",
@@ -128,10 +127,10 @@ class Experiments:
     space
         Parameters of an experiment.
     experiment
-        The experiment at a point of the space.
+        The experiment at a point of the space, or several that are compared.
     quantities
-        Quantities from the parameters, the experiment and its trajectories. A :class:`~fltheory.trajectories.Band`
-        may stand for a curve that was sampled.
+        Quantities from the parameters, the experiment and its trajectories (tuples of them if there are several). A
+        :class:`~fltheory.trajectories.Band` may stand for a curve that was sampled.
     engine
         ``exact`` or ``monte_carlo``.
     replicates
@@ -143,8 +142,8 @@ class Experiments:
     """
 
     space: Space
-    experiment: Callable[[Params], Experiment]
-    quantities: Callable[[Params, Experiment, Trajectories], Env]
+    experiment: Callable[[Params], Experiment | tuple[Experiment, ...]]
+    quantities: Callable[[Params, Any, Any], Env]
     engine: str = "exact"
     replicates: int = 200
     moments: bool = False

@@ -27,15 +27,18 @@ def environment(source: Source, point: Params, *, seed: int) -> Env:
     """Return the quantities of the instance at a point."""
     if isinstance(source, Instances):
         return source.realise(point)
-    experiment = source.experiment(point)
-    trajectories = simulate(
-        experiment,
-        engine=source.engine,
-        seed=seed,
-        replicates=source.replicates,
-        record=Record(consensus=False, moments=source.moments),
+    made = source.experiment(point)
+    runs = tuple(
+        simulate(
+            experiment,
+            engine=source.engine,
+            seed=seed,
+            replicates=source.replicates,
+            record=Record(consensus=False, moments=source.moments),
+        )
+        for experiment in (made if isinstance(made, tuple) else (made,))
     )
-    return source.quantities(point, experiment, trajectories)
+    return source.quantities(point, made, runs if isinstance(made, tuple) else runs[0])
 
 
 @dataclass(slots=True)
