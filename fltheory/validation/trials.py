@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ Source = Instances | Experiments
 TINY = 1e-6
 """Sides below this are evaluated without rounding, where the instance allows it."""
 
+FLOOR, LOOSE = 1e-12, 1e-6
+"""Sides of float64 instances below the first count as zero; a violation has to exceed the second, relative."""
+
 
 def environment(source: Source, point: Params, *, seed: int) -> Env:
     """Return the quantities of the instance at a point."""
@@ -39,6 +42,19 @@ def environment(source: Source, point: Params, *, seed: int) -> Env:
         for experiment in (made if isinstance(made, tuple) else (made,))
     )
     return source.quantities(point, made, runs if isinstance(made, tuple) else runs[0])
+
+
+def beyond_rounding(reading: Reading) -> Reading:
+    """Return a reading of float64 sides, no longer violated if rounding in the instance could explain it.
+
+    Where both sides vanish to rounding there is nothing to compare, and the instance is rejected.
+    """
+    lhs, rhs = float(reading.lhs), float(reading.rhs)
+    scale = max(abs(lhs), abs(rhs))
+    if scale < FLOOR:
+        raise Rejected("both sides vanish to rounding")
+    excess = abs(lhs - rhs) if reading.equality else lhs - rhs
+    return reading if excess > LOOSE * scale else replace(reading, violated=False)
 
 
 @dataclass(slots=True)
@@ -87,6 +103,8 @@ class Trials:
                     if confirmed is None:
                         return None
                     reading = confirmed
+                elif reading.violated and not self.source.rational:
+                    reading = beyond_rounding(reading)
                 if self.source.method.value == "monte-carlo" and not reading.violated:
                     self.uncertain |= read(self.form, env, side="high").violated
         except (Rejected, Diverged, NotApplicable) as error:
