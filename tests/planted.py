@@ -209,7 +209,7 @@ def descends(factor=1):
         after = point["w"] * (1 - rate * curvature)
         return {"planted_a": after * after, "planted_b": point["w"] * point["w"], "eta": rate, "L": point["L"]}
 
-    space = Space({"L": Real(0.5, 5), "share": Real(0, 1), "scale": Real(0.1, 4), "w": Real(0.1, 3)})
+    space = Space({"L": Real(0.5, 5), "share": Real(0.1, 1), "scale": Real(1, 3), "w": Real(0.1, 3)})
     return claim(
         "descends",
         Kind.RULE,

@@ -61,7 +61,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: rich alone would take a third of the time allowed for it
-    context_settings={"help_option_names": ["-h", "--help"], "default_map": {**_NO_HELP, "list": _NO_HELP}},
+    context_settings={"help_option_names": ["-h", "--help"], "default_map": _NO_HELP},
 )
 app.command("validate")(validate)
 app.command("list")(list_catalogue)

@@ -82,8 +82,9 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_list_loads_nothing_heavy() -> None:
-    assert not {"numpy", *HEAVY} & modules_after(["list"])
-    assert not set(HEAVY) & modules_after(["list", "--algorithms"])
+    # Options that may be repeated are converted by pydantic in recent releases of typer.
+    assert not ({"numpy", *HEAVY} - {"pydantic"}) & modules_after(["list"])
+    assert not (set(HEAVY) - {"pydantic"}) & modules_after(["list", "--algorithms"])
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
