@@ -190,6 +190,11 @@ class Sweeps:
     source: Instances | Experiments
     sweeps: tuple[Sweep, ...]
 
+    def shortened(self) -> Sweeps:
+        """Return the last four points of every sweep, as many as an exponent is read from."""
+        last = tuple(Sweep(sweep.name, sweep.values[-4:], sweep.base) for sweep in self.sweeps)
+        return Sweeps(source=self.source, sweeps=last)
+
     @property
     def method(self) -> Method:
         """How the numbers are obtained."""
