@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,7 +48,7 @@ def _list_claims(patterns: list[str], folders: list[Path], *, as_json: bool) -> 
     if as_json:
         typer.echo(json.dumps(entries, indent=2))
         return
-    _print("claims", entries, ("id", "kind", "reference", "title"))
+    _print("claims", entries, ("id", "kind", "title", "reference"))
 
 
 def _algorithms() -> list[dict[str, Any]]:
@@ -79,16 +81,16 @@ def _parameters(make: Callable[..., Any]) -> list[dict[str, Any]]:
 
 
 def _print(heading: str, entries: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=heading.capitalize(), title_justify="left", box=None, pad_edge=False, header_style="bold")
-    shown = [column for column in columns if column in entries[0]]
-    for column in shown:
-        table.add_column(column, no_wrap=column not in ("summary", "reference"))
+    """Print a plain table whose last column is folded; loading rich for it would double the time of the command."""
+    *fixed, last = [column for column in columns if column in entries[0]]
+    widths = {column: max(len(column), *(len(entry[column]) for entry in entries)) + 2 for column in fixed}
+    indent = sum(widths.values())
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    head = "".join(column.ljust(size) for column, size in widths.items()) + last
+    lines = [typer.style(heading.capitalize(), italic=True), typer.style(head, bold=True)]
     for entry in entries:
-        table.add_row(*(Text(entry[column]) for column in shown))
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
-    console.print(table)
-    console.print()
+        start = "".join(entry[column].ljust(size) for column, size in widths.items())
+        folded = textwrap.wrap(entry[last], max(width - indent, 20)) or [""]
+        lines.append(start + folded[0])
+        lines += [" " * indent + line for line in folded[1:]]
+    typer.echo("\n".join(lines) + "\n")
