@@ -223,17 +223,42 @@ def _expect(value: Callable[[int], Any], chance: Any) -> Any:
     return sum((chance[o] * value(o) for o in range(1, len(chance))), start=chance[0] * value(0))
 
 
+def _float_inner(u: Any, v: Any) -> Any:
+    u, v = np.asarray(u), np.asarray(v)
+    if u.ndim == v.ndim == 1:
+        return np.float64(u.dot(v))
+    return np.sum(u * v, axis=-1)
+
+
+def _float_power(x: Any, n: Any) -> Any:
+    if type(n) is int and isinstance(x, float):
+        return np.float64(x) ** n
+    return np.power(np.asarray(x, dtype=float), n)
+
+
+def _float_max(x: Any, y: Any) -> Any:
+    if isinstance(x, float) and isinstance(y, float):
+        return x if x > y or x != x else y  # the call of np.maximum costs more than all else; NaN stays NaN
+    return np.maximum(x, y)
+
+
+def _float_min(x: Any, y: Any) -> Any:
+    if isinstance(x, float) and isinstance(y, float):
+        return x if x < y or x != x else y
+    return np.minimum(x, y)
+
+
 _FLOAT: dict[str, Any] = {
     "_ratio": lambda p, q: p / q,
     "_inverse": lambda x: 1.0 / x,
-    "_power": lambda x, n: np.power(np.asarray(x, dtype=float), n),
+    "_power": _float_power,
     "_sqrt": np.sqrt,
-    "_norm_sq": lambda v: np.sum(np.square(v), axis=-1),
-    "_norm": lambda v: np.sqrt(np.sum(np.square(v), axis=-1)),
-    "_inner": lambda u, v: np.sum(np.multiply(u, v), axis=-1),
-    "_positive": lambda x: np.maximum(x, 0.0),
-    "_max": lambda *xs: functools.reduce(np.maximum, xs),
-    "_min": lambda *xs: functools.reduce(np.minimum, xs),
+    "_norm_sq": lambda v: _float_inner(v, v),
+    "_norm": lambda v: np.sqrt(_float_inner(v, v)),
+    "_inner": _float_inner,
+    "_positive": lambda x: _float_max(x, 0.0),
+    "_max": lambda *xs: functools.reduce(_float_max, xs),
+    "_min": lambda *xs: functools.reduce(_float_min, xs),
     "_abs": np.abs,
     "_exp": np.exp,
     "_log": np.log,

@@ -10,6 +10,7 @@ one, say): instances that fail them are thrown away.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,9 +84,10 @@ class Real:
 
     def at(self, u: Any) -> Any:
         """Return the value at a position in [0, 1]."""
-        if self.log:
-            return np.clip(self.low * (self.high / self.low) ** u, self.low, self.high)
-        return np.clip(self.low + (self.high - self.low) * u, self.low, self.high)
+        value = self.low * (self.high / self.low) ** u if self.log else self.low + (self.high - self.low) * u
+        if isinstance(value, np.ndarray):
+            return np.minimum(np.maximum(value, self.low), self.high)
+        return min(max(value, self.low), self.high)
 
     def position(self, value: Any) -> Any:
         """Undo :meth:`at`."""
@@ -142,7 +144,7 @@ class Space:
 
     def length(self, discrete: Params) -> int:
         """Return the number of continuous numbers, given the integers."""
-        return sum(int(np.prod(self.shape(name, discrete), dtype=int)) for name in self.reals())
+        return sum(math.prod(self.shape(name, discrete)) for name in self.reals())
 
     def at(self, discrete: Params, u: Any) -> dict[str, Any]:
         """Return the point with the given discrete parameters and positions ``u`` in [0, 1]."""
@@ -151,10 +153,13 @@ class Space:
         for name in self.reals():
             parameter, shape = self.parameters[name], self.shape(name, discrete)
             assert isinstance(parameter, Real)
-            count = int(np.prod(shape, dtype=int))
-            values = parameter.at(np.asarray(u[start : start + count]))
-            point[name] = values.reshape(shape) if shape else float(values[0])
-            start += count
+            if shape:
+                stop = start + math.prod(shape)
+                point[name] = parameter.at(np.asarray(u[start:stop])).reshape(shape)
+            else:
+                stop = start + 1
+                point[name] = float(parameter.at(float(u[start])))
+            start = stop
         return point
 
     def position(self, point: Params) -> Any:

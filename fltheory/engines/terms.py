@@ -1,4 +1,4 @@
-"""The terms of every round of an experiment, built once where all rounds have the same law."""
+"""The terms of every round of an experiment, built once for all rounds that have the same law."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Terms:
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         stationary = experiment.participation.is_stationary
-        self._keep_outcomes = stationary
+        self._stationary = stationary
         self._keep_sample = stationary and experiment.participation.is_deterministic(0)
-        self._outcomes: list[tuple[float, Round]] | None = None
+        self._outcomes: dict[bytes, list[tuple[float, Round]]] = {}
         self._sample: Round | None = None
 
     def sample(self, index: int, *, seed: int, replicates: range) -> Round:
@@ -35,12 +35,12 @@ class Terms:
     def outcomes(self, index: int, *, limit: int) -> list[tuple[float, Round]]:
         """Return every possible round ``index`` with its probability; raises if there are more than ``limit``."""
         experiment, rate = self._experiment, self._experiment.rate_at(index)
-        if self._outcomes is not None:
-            return [(chance, dataclasses.replace(work, index=index, rate=rate)) for chance, work in self._outcomes]
+        key = b"" if self._stationary else experiment.participation.law_key(index)
+        if key in self._outcomes:
+            return [(chance, dataclasses.replace(work, index=index, rate=rate)) for chance, work in self._outcomes[key]]
         problem = experiment.problem
         listed = experiment.participation.round_outcomes(
             index, rate, problem.weights, problem.sample_counts, limit=limit
         )
-        if self._keep_outcomes:
-            self._outcomes = listed
+        self._outcomes[key] = listed
         return listed

@@ -103,6 +103,10 @@ class Participation:
         """Whether all rounds have the same law: nobody arrives or departs and step counts do not change."""
         return not self.timeline.events and self.steps.stationary
 
+    def law_key(self, index: int) -> bytes:
+        """Return a key that two rounds share if and only if they have the same law of terms, learning rates aside."""
+        return self.members(index).tobytes() + self.step_pmf(index).tobytes() + self.boost(index).tobytes()
+
     def objective_weights(self, index: int, p: Floats, sample_counts: Floats) -> Floats:
         """Return the weights of the objective in round ``index``, shape ``(clients,)``.
 

@@ -12,10 +12,11 @@ from fltheory.bounds._algebra import EE
 from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Method, Sweeps
 from fltheory.bounds._space import Params, exact, plain
 from fltheory.validation.evaluate import Reading
+from fltheory.validation.outcomes import in_words, outcome_table
 from fltheory.validation.rates import check_rate
-from fltheory.validation.search import search
+from fltheory.validation.search import sample, search
 from fltheory.validation.shrink import as_floats, shrink
-from fltheory.validation.trials import Trials
+from fltheory.validation.trials import Memory, Trials
 from fltheory.validation.verdict import Counterexample, Outcome, Verdict
 
 
@@ -64,14 +65,21 @@ def check(claim: Claim, *, variant: str | None = None, effort: Effort = FULL, se
         Of the search and of the engines.
     """
     forms = claim.forms if variant is None else (claim.form(variant),)
-    return [_check_form(claim, form, effort, seed) for form in forms]
+    memory: Memory = {}
+    failures: Failures = {}
+    return [_check_form(claim, form, effort, seed, memory, failures) for form in forms]
 
 
-def _check_form(claim: Claim, form: Form, effort: Effort, seed: int) -> Verdict:
+Failures = dict[int, list[Params]]
+"""Points at which a form of the claim fails, by the identity of its check."""
+
+
+def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Memory, failures: Failures) -> Verdict:
     begin = time.perf_counter()
     source = claim.check_of(form)
     if isinstance(source, Sweeps):
-        return check_rate(claim, form, source if effort.whole_sweeps else source.shortened(), seed=seed)
+        sweeps = source if effort.whole_sweeps else source.shortened()
+        return check_rate(claim, form, sweeps, seed=seed, memory=memory)
     if claim.kind is Kind.IDENTITY and _proved(claim, form):
         return Verdict(
             id=claim.id,
@@ -85,10 +93,18 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int) -> Verdict:
             reason="both sides are the same rational function",
             seed=seed,
         )
-    budget = effort.of(source)
-    trials = Trials(claim, form, source, seed)
-    search(trials, budget=budget, seed=seed)
+    budget = effort.of(source) * _hardest(claim, form) // source.effort
+    trials = Trials(claim, form, source, seed, memory=memory)
+    known = failures.setdefault(id(source), [])
+    search(trials, budget=budget, seed=seed, starts=known)
+    if trials.violated and trials.best is not None:
+        known.append(trials.best[1])
     outcome, counterexample, reason = judge(trials)
+    evidence = trials.as_evidence()
+    if claim.kind is Kind.RULE:
+        table = outcome_table(trials, sample(source.space, budget, seed))
+        evidence["outcomes"] = table
+        reason = f"{reason}; {in_words(table)}"
     return Verdict(
         id=claim.id,
         variant=form.variant,
@@ -101,10 +117,16 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int) -> Verdict:
         assumptions=trials.conditions(),
         counterexample=counterexample,
         worst={} if trials.best is None else {"parameters": plain(trials.best[1]), "where": trials.best[0].where},
-        evidence=trials.as_evidence(),
+        evidence=evidence,
         reason=reason,
         seed=seed,
     )
+
+
+def _hardest(claim: Claim, form: Form) -> int:
+    """Return the effort of a form's check; for a form of ours, the largest one that any form of the claim asks for."""
+    checks_made = [claim.check_of(other) for other in (claim.forms if form.must_hold else (form,))]
+    return max(made.effort for made in checks_made if not isinstance(made, Sweeps))
 
 
 def judge(trials: Trials) -> tuple[Outcome, Counterexample | None, str]:
@@ -133,8 +155,12 @@ def outcome_at(claim: Claim, form: Form, point: Params, *, seed: int) -> Reading
 
 def confirm(trials: Trials, point: Params) -> Counterexample:
     """Shrink a violation, keeping it one without rounding where the instance allows it."""
+    rough = Trials(trials.claim, trials.form, trials.source, trials.seed, memory=trials.memory)
 
     def failing_at(candidate: Params) -> Reading | None:
+        # Most candidates do not fail, which float64 tells much faster; what seems to fail is confirmed there and here.
+        if trials.source.rational and not rough.suspicious(as_floats(candidate)):
+            return None
         reading = outcome_at(trials.claim, trials.form, candidate, seed=trials.seed)
         return reading if reading is not None and reading.violated else None
 

@@ -19,6 +19,9 @@ from fltheory.trajectories import Band
 ROUNDING = 1e-9
 """Relative difference below which two float64 sides count as equal."""
 
+_DIGITS = 50
+"""Digits to which a number that is not rational is compared with zero."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -75,6 +78,15 @@ def read(form: Form, env: Env, *, exact: bool = False, side: str = "") -> Readin
     if not readings:
         raise Rejected("no index is in range")
     return max(readings, key=lambda reading: (reading.violated, reading.score))
+
+
+def sides(form: Form, env: Env, *, relation: int = 0) -> tuple[Any, Any]:
+    """Return the sides of a relation of a form, ``lhs <= rhs`` or ``lhs = rhs``; arrays where they are curves."""
+    stated = form.sources[relation]
+    backward = isinstance(stated, GreaterThan | StrictGreaterThan)
+    left, right = (stated.rhs, stated.lhs) if backward else (stated.lhs, stated.rhs)
+    values = _defined(form, dict(env), exact=False)
+    return compiled(left)(values), compiled(right)(values)
 
 
 def failing(relation: Relational, over: tuple[Range, ...], form: Form, env: Env, *, exact: bool = False) -> str:
@@ -142,6 +154,11 @@ def _compared(
 ) -> Iterator[Reading]:
     equality = isinstance(relation, Equality)
     strict = isinstance(relation, StrictLessThan | StrictGreaterThan)
+    judge = _judge_exact if exact else _judge_float
+    if not (isinstance(lhs, np.ndarray) or isinstance(rhs, np.ndarray)):
+        score, violated = judge(lhs, rhs, equality=equality, strict=strict)
+        yield Reading(lhs, rhs, score, violated, number, where, equality)
+        return
     left, right = np.broadcast_arrays(np.asarray(lhs, dtype=object), np.asarray(rhs, dtype=object))
     if left.ndim and not exact:
         # One vectorised pass picks the worst entry of a curve; only that one is read.
@@ -156,7 +173,6 @@ def _compared(
         place = dict(where)
         if entry:
             place["entry"] = int(np.ravel_multi_index(entry, left.shape))
-        judge = _judge_exact if exact else _judge_float
         score, violated = judge(left[entry], right[entry], equality=equality, strict=strict)
         yield Reading(left[entry], right[entry], score, violated, number, place, equality)
 
@@ -172,11 +188,22 @@ def _scores(lhs: Any, rhs: Any, *, equality: bool) -> Any:
     return np.where(both, np.where(np.isfinite(rhs), ratio, -1e3), np.where(gap > 0, 1e3 + gap, -1e3 + gap))
 
 
+def _score(lhs: float, rhs: float, *, equality: bool) -> float:
+    """Return what :func:`_scores` returns, for two numbers."""
+    scale = max(abs(lhs), abs(rhs)) or 1.0
+    gap = (lhs - rhs) / scale if math.isfinite(scale) else math.copysign(1.0, lhs - rhs)
+    if equality:
+        return math.log(max(abs(gap), 1e-30))
+    if lhs > 0 and rhs > 0:
+        return math.log(lhs) - math.log(rhs) if math.isfinite(rhs) else -1e3
+    return 1e3 + gap if gap > 0 else -1e3 + gap
+
+
 def _judge_float(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
     a, b = float(lhs), float(rhs)
     if math.isnan(a) or math.isnan(b) or math.isinf(a):
         raise Rejected("a side is not finite")
-    score = float(_scores(np.float64(a), np.float64(b), equality=equality))
+    score = _score(a, b, equality=equality)
     scale = max(abs(a), abs(b)) if math.isfinite(b) else abs(a)
     off = abs(a - b) if equality else a - b
     beyond = off > -ROUNDING * scale if strict and not equality else off > ROUNDING * scale
@@ -185,20 +212,26 @@ def _judge_float(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[f
 
 def _judge_exact(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
     a, b = sp.sympify(lhs), sp.sympify(rhs)
-    score = float(_scores(np.float64(a), np.float64(b), equality=equality))
+    score = _score(float(a), float(b), equality=equality)
     difference = a - b
     if equality:
         return score, not _is_zero(difference)
-    sign = 0 if _is_zero(difference) else (1 if difference.evalf(30) > 0 else -1)
-    return score, sign > 0 or (strict and sign == 0)
+    if _is_zero(difference, prove=strict):
+        return score, strict
+    return score, bool(difference.evalf(_DIGITS) > 0)
 
 
-def _is_zero(number: sp.Expr) -> bool:
+def _is_zero(number: sp.Expr, *, prove: bool = False) -> bool:
+    """Return whether a number is zero; one that is not rational, if it vanishes to 40 digits.
+
+    A violation never hangs on such a number: it would have to exceed it. Where zero itself is a violation, because the
+    relation is strict, ``prove`` asks for a proof.
+    """
     if number.is_Rational:
         return bool(number == 0)
-    if abs(number.evalf(30)) > sp.Float("1e-20"):
+    if abs(number.evalf(_DIGITS)) > sp.Float(f"1e-{_DIGITS - 10}"):
         return False
-    return bool(sp.simplify(number) == 0)
+    return not prove or bool(sp.simplify(number) == 0)
 
 
 def _limit(value: Any, side: str) -> Any:

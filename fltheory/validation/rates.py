@@ -20,7 +20,7 @@ from fltheory.bounds._claim import Claim, Form, Rejected, Sweep, Sweeps
 from fltheory.bounds._space import plain
 from fltheory.errors import Diverged, NotApplicable
 from fltheory.validation.evaluate import read
-from fltheory.validation.trials import Trials, environment
+from fltheory.validation.trials import Memory, Trials
 from fltheory.validation.verdict import Counterexample, Outcome, Verdict
 
 TOLERANCE = 0.005
@@ -108,10 +108,10 @@ def _limit(first: float, second: float, third: float) -> tuple[float, float]:
     return float(third + step), float(max(abs(after), abs(step)))
 
 
-def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int) -> Verdict:
-    """Return the verdict on a rate."""
+def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Memory | None = None) -> Verdict:
+    """Return the verdict on a rate; ``memory`` is shared by the forms of a claim."""
     begin = time.perf_counter()
-    trials = Trials(claim, form, check.source, seed)
+    trials = Trials(claim, form, check.source, seed, memory={} if memory is None else memory)
     trends, obstacles = [], []
     for sweep in check.sweeps:
         try:
@@ -163,7 +163,7 @@ def _measure(trials: Trials, sweep: Sweep) -> Trend:
     sides = []
     for value in sweep.values:
         point = {**sweep.base, sweep.name: value}
-        env = environment(trials.source, point, seed=trials.seed)
+        env = trials.environment(point)
         if not trials.admitted(env):
             raise Rejected(trials.obstacle())
         reading = read(trials.form, env)

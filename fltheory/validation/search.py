@@ -7,7 +7,8 @@ discrete parameters fixed. A violation ends the search. Everything follows from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,11 @@ _NOTHING = -1e4
 """Score of a point that is no instance."""
 
 
-def search(trials: Trials, *, budget: int, seed: int) -> None:
-    """Spend ``budget`` evaluations, fewer if a violation turns up; what was found stays in ``trials``."""
+def search(trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] = ()) -> None:
+    """Spend ``budget`` evaluations, fewer if a violation turns up; what was found stays in ``trials``.
+
+    ``starts`` are points to begin with: those at which another form of the claim fails.
+    """
     space = trials.source.space
     pool: list[tuple[float, dict[str, Any]]] = []
 
@@ -40,13 +44,20 @@ def search(trials: Trials, *, budget: int, seed: int) -> None:
         pool.append((found, point))
         return found
 
+    for point in starts:
+        if not trials.violated:
+            score(dict(point))
     _by_hypothesis(score, trials, space, min(budget // 16, 30), seed)
-    rng = generator(seed, Purpose.SEARCH)
-    for point in random_points(space, rng, -(-budget // 3) if space.reals() else budget):
+    for point in sample(space, budget, seed):
         if trials.violated or trials.calls >= budget:
             return
         score(point)
     _improve(score, trials, space, pool, budget)
+
+
+def sample(space: Space, budget: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the random points of a search: a third of its budget, or all of it if there is nothing to improve."""
+    return random_points(space, generator(seed, Purpose.SEARCH), -(-budget // 3) if space.reals() else budget)
 
 
 def _by_hypothesis(score: Any, trials: Trials, space: Space, count: int, seed: int) -> None:
@@ -57,6 +68,7 @@ def _by_hypothesis(score: Any, trials: Trials, space: Space, count: int, seed: i
 
     if count == 0:
         return
+    last = trials.calls + count
 
     @seeded(seed)
     @settings(
@@ -68,7 +80,7 @@ def _by_hypothesis(score: Any, trials: Trials, space: Space, count: int, seed: i
     )
     @given(points(space))
     def explore(point: dict[str, Any]) -> None:
-        if not trials.violated and trials.calls < count:
+        if not trials.violated and trials.calls < last:
             found = score(point)
             if found > _NOTHING:
                 target(found)
@@ -86,7 +98,7 @@ def random_points(space: Space, rng: np.random.Generator, count: int) -> Iterato
         if rng.random() < TIES:
             start = 0
             for name in space.reals():
-                stop = start + int(np.prod(space.shape(name, discrete), dtype=int))
+                stop = start + math.prod(space.shape(name, discrete))
                 u[start:stop] = u[start : start + 1]
                 start = stop
         yield space.at(discrete, u)

@@ -19,11 +19,16 @@ from fltheory.validation.verdict import Condition
 
 Source = Instances | Experiments
 
-TINY = 1e-6
-"""Sides below this are evaluated without rounding, where the instance allows it."""
+TINY, VANISHING = 1e-6, 1e-12
+"""Sides below the first are evaluated without rounding where they are close to each other and the instance allows it;
+below the second, always."""
 
 FLOOR, LOOSE = 1e-12, 1e-6
 """Sides of float64 instances below the first count as zero; a violation has to exceed the second, relative."""
+
+
+Memory = dict[tuple[Any, ...], Env]
+"""Quantities of instances made so far, so that forms that share a check do not make them again."""
 
 
 def environment(source: Source, point: Params, *, seed: int) -> Env:
@@ -57,6 +62,17 @@ def beyond_rounding(reading: Reading) -> Reading:
     return reading if excess > LOOSE * scale else replace(reading, violated=False)
 
 
+def _hashable(value: Any) -> Any:
+    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+
+
+def _blurred(reading: Reading) -> bool:
+    """Return whether rounding may have changed what a reading of small sides says."""
+    lhs, rhs = abs(float(reading.lhs)), abs(float(reading.rhs))
+    scale = max(lhs, rhs)
+    return 0 < scale < VANISHING or (scale < TINY and lhs > 0.5 * rhs > 0)
+
+
 @dataclass(slots=True)
 class Trials:
     """Evaluations of one form, with the worst reading so far.
@@ -71,6 +87,8 @@ class Trials:
         The reading closest to failing, and its point.
     uncertain
         Whether some sampled curve could lie on either side of its bound.
+    memory
+        Shared by the forms of a claim.
     """
 
     claim: Claim
@@ -87,18 +105,26 @@ class Trials:
     examples: dict[str, str] = field(default_factory=dict)
     premises: Counter[bool] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
+    memory: Memory = field(default_factory=dict)
+
+    def environment(self, point: Params) -> Env:
+        """Return the quantities of the float64 instance at a point, made once."""
+        key = (id(self.source), self.seed, *((name, _hashable(value)) for name, value in point.items()))
+        if key not in self.memory:
+            self.memory[key] = environment(self.source, point, seed=self.seed)
+        return self.memory[key]
 
     def attempt(self, point: Params) -> Reading | None:
         """Evaluate the form at a point; ``None`` if an assumption fails or there is no such instance."""
         self.calls += 1
         try:
             with np.errstate(all="ignore"):
-                env = environment(self.source, point, seed=self.seed)
+                env = self.environment(point)
                 if not self.admitted(env):
                     return None
                 reading = read(self.form, env, side="low")
                 # Rounding alone can make two equal sides differ, or fill two sides that vanish.
-                if self.source.rational and (reading.violated or 0 < max(abs(reading.lhs), abs(reading.rhs)) < TINY):
+                if self.source.rational and (reading.violated or _blurred(reading)):
                     confirmed = self.exactly(point)
                     if confirmed is None:
                         return None
@@ -116,6 +142,16 @@ class Trials:
         if reading.margin is not None and (self.margin is None or reading.margin < self.margin):
             self.margin = reading.margin
         return reading
+
+    def suspicious(self, point: Params) -> bool:
+        """Return whether float64 does not rule out that the form fails at a point."""
+        try:
+            with np.errstate(all="ignore"):
+                env = self.environment(point)
+                reading = read(self.form, env) if self.admitted(env) else None
+        except (Rejected, Diverged, NotApplicable):
+            return False
+        return reading is not None and (reading.violated or _blurred(reading))
 
     def exactly(self, point: Params) -> Reading | None:
         """Return the reading at a point in exact arithmetic; ``None`` if an assumption or premise fails."""
