@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
+from fltheory.algorithms.ruan import Ruan
+from fltheory.engines.terms import Terms
 from fltheory.errors import InvalidParameter, NotApplicable
+from fltheory.experiment import Experiment
 from fltheory.participation import (
     Arrival,
     Bernoulli,
     BernoulliSteps,
     BySize,
+    Departure,
     Everyone,
     FullSteps,
     Participation,
@@ -20,6 +24,7 @@ from fltheory.participation import (
     WithoutReplacement,
     WithReplacement,
 )
+from fltheory.quadratic.generators import noisy_quadratic
 
 P = np.array([0.5, 0.3, 0.2])
 
@@ -246,3 +251,28 @@ def test_astronomical_counts_are_refused_at_once():
 def test_refused(call, message):
     with pytest.raises(InvalidParameter, match=message):
         call()
+
+
+def test_rounds_with_the_same_law_share_their_outcomes_and_others_do_not():
+    timeline = Timeline(
+        arrivals=(Arrival(client=1, round=2, fast_reboot=True),),
+        departures=(Departure(client=2, round=5, exclude=True),),
+    )
+    participation = Participation(
+        num_clients=3, local_steps=2, steps=BernoulliSteps(probability=[0.5, 1.0, 0.9]), timeline=timeline
+    )
+    problem = noisy_quadratic(dim=2, num_clients=3, seed=0)
+    experiment = Experiment(
+        problem=problem, algorithm=Ruan(scheme="C"), participation=participation, rounds=8, rate=0.1
+    )
+    terms = Terms(experiment)
+    for index in range(8):
+        own = participation.round_outcomes(index, 0.1, problem.weights, problem.sample_counts)
+        kept = terms.outcomes(index, limit=100)
+        assert [chance for chance, _ in kept] == [chance for chance, _ in own]
+        for (_, one), (_, other) in zip(kept, own, strict=True):
+            assert one.index == other.index == index
+            for name in ("p", "steps", "weights", "boost"):
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert participation.law_key(0) == participation.law_key(1) != participation.law_key(2)
+    assert participation.law_key(2) != participation.law_key(3)  # the reboot fades
