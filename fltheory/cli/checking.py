@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fltheory.cli.options import LEDGER, AsJson, Claims, Jobs, Quiet, Seed, cores
-from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
+from fltheory.cli.options import LEDGER, AsJson, Claims, Fresh, Jobs, Quiet, Seed, cores
+from fltheory.cli.terminal import PIPE_WIDTH, complain, progress, tell_reused
 from fltheory.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from fltheory.validation.runner import Checked
-    from fltheory.validation.verdict import Verdict
+    from fltheory.validation.verdict import Checked, Verdict
 
 STYLES = {"HOLDS": "green", "VIOLATED": "bold red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "dim"}
 
@@ -30,6 +29,7 @@ def check(
     variant: Annotated[str | None, typer.Option(help="One form only: published, corrected, sharp.")] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
+    fresh: Fresh = False,
     output: Annotated[Path, typer.Option(help="Directory for ledger.json, ledger.md and counterexamples.")] = LEDGER,
     folders: Claims = None,
     as_json: AsJson = False,
@@ -57,7 +57,13 @@ def check(
             report.end(checked.error or ", ".join(f"{v.variant} {v.outcome.value}" for v in checked.verdicts))
 
         done, interrupted = check_all(
-            entries, variant=variant, effort=QUICK if quick else FULL, seed=seed, jobs=jobs, report=tell
+            entries,
+            variant=variant,
+            effort=QUICK if quick else FULL,
+            seed=seed,
+            jobs=jobs,
+            fresh=fresh,
+            report=tell,
         )
     if variant is not None and not interrupted and not any(checked.verdicts or checked.error for checked in done):
         raise InvalidParameter(f"none of the claims has a form {variant!r}; see the forms with: fltheory show ID")
@@ -69,6 +75,7 @@ def check(
         typer.echo(json.dumps(objects, indent=2, allow_nan=False))
     elif not quiet:
         _print([v for checked in done for v in checked.verdicts])
+        tell_reused(done)
         typer.echo(f"ledger: {paths[0]}, {paths[1]}")
     if interrupted:
         complain(f"interrupted; {len(done)} of {len(entries)} claims were finished and are in the ledger")

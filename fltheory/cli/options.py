@@ -18,6 +18,9 @@ Jobs = Annotated[
     int | None, typer.Option("--jobs", help="Processes; results do not depend on it.", show_default="all cores")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Write nothing but errors.")]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Check everything again, also what the same code has checked before.")
+]
 
 LEDGER = Path("results/ledger")
 """Where `check` writes the ledger and `show` looks for verdicts, unless told otherwise."""

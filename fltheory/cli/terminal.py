@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import typer
+
+if TYPE_CHECKING:
+    from fltheory.validation.verdict import Checked
 
 PATIENCE = 2.0
 """Seconds before a progress bar shows up."""
@@ -20,6 +23,13 @@ PIPE_WIDTH = 120
 def complain(message: str) -> None:
     """Write one error line to standard error."""
     typer.echo("error: " + " ".join(message.split()), err=True)
+
+
+def tell_reused(done: Sequence[Checked]) -> None:
+    """Say how many claims were not checked again."""
+    reused = sum(checked.reused for checked in done)
+    if reused:
+        typer.echo(f"{reused} of {len(done)} claims were checked before by the same code; --fresh checks them again")
 
 
 class Progress(Protocol):

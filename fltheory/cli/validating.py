@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fltheory.cli.options import Claims, Jobs, Quiet, Seed, cores
-from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
+from fltheory.cli.options import Claims, Fresh, Jobs, Quiet, Seed, cores
+from fltheory.cli.terminal import PIPE_WIDTH, complain, progress, tell_reused
 
 if TYPE_CHECKING:
     from fltheory.figures.study import Saved
-    from fltheory.validation.runner import Checked
+    from fltheory.validation.verdict import Checked
 
 
 def validate(
@@ -22,6 +22,7 @@ def validate(
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures and tables.")] = True,
     seed: Seed = 0,
     jobs: Jobs = None,
+    fresh: Fresh = False,
     output: Annotated[Path, typer.Option(help="Directory for the report, the ledger and the figures.")] = Path(
         "results"
     ),
@@ -51,7 +52,9 @@ def validate(
             report.begin(checked.entry.id)
             report.end(checked.error or ", ".join(f"{v.variant} {v.outcome.value}" for v in checked.verdicts))
 
-        done, interrupted = check_all(entries, effort=QUICK if quick else FULL, seed=seed, jobs=jobs, report=tell)
+        done, interrupted = check_all(
+            entries, effort=QUICK if quick else FULL, seed=seed, jobs=jobs, fresh=fresh, report=tell
+        )
         document = ledger.ledger(done, seed=seed, effort="quick" if quick else "full")
         ledger.write(document, output / "ledger")
         save_all(done, output / "ledger" / "counterexamples")
@@ -70,6 +73,7 @@ def validate(
     for name, error in failed:
         complain(f"{name}: {error}")
     if not quiet:
+        tell_reused(done)
         _print(summary(document), findings(document), path, time.perf_counter() - begin)
     if interrupted:
         complain("interrupted; what was finished is in the report")

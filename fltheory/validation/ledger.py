@@ -10,8 +10,8 @@ from typing import Any
 
 from fltheory.errors import InvalidParameter
 from fltheory.provenance import commit, versions
-from fltheory.validation.runner import Checked
 from fltheory.validation.summary import summary
+from fltheory.validation.verdict import Checked
 
 SAME = 0.02
 """Relative change of a margin that is not worth a line in a comparison."""

@@ -14,8 +14,7 @@ from fltheory.claims import Entry
 from fltheory.errors import InvalidParameter
 from fltheory.validation.decide import outcome_at
 from fltheory.validation.rates import check_rate
-from fltheory.validation.runner import Checked
-from fltheory.validation.verdict import Counterexample, Outcome
+from fltheory.validation.verdict import Checked, Counterexample, Outcome
 
 FORMAT = "fltheory-counterexample-1"
 

@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from fltheory.claims import Entry
 from fltheory.processes import in_processes
+from fltheory.validation import cache
 from fltheory.validation.decide import Effort, check
-from fltheory.validation.verdict import Outcome, Verdict
+from fltheory.validation.verdict import Checked
 
 _SLOW_FIRST = ("bound", "rate", "rule", "lemma", "identity")
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A claim with its verdicts and the LaTeX of its forms."""
-
-    entry: Entry
-    uses: tuple[str, ...]
-    latex: tuple[str, ...]
-    notes: tuple[str, ...]
-    verdicts: tuple[Verdict, ...]
-    error: str = ""
-
-    @property
-    def broken(self) -> bool:
-        """Whether a form that is ours, and so must hold, does not, or the claim could not be evaluated at all."""
-        return bool(self.error) or any(
-            v.outcome is Outcome.VIOLATED and not v.variant.startswith("published") for v in self.verdicts
-        )
 
 
 def check_entry(entry: Entry, variant: str | None, effort: Effort, seed: int) -> Checked:
@@ -54,18 +35,24 @@ def check_all(
     effort: Effort,
     seed: int = 0,
     jobs: int = 1,
+    fresh: bool = False,
     report: Callable[[Checked], None] = lambda checked: None,
 ) -> tuple[list[Checked], bool]:
     """Return the claims checked, in the order given, and whether the user interrupted.
 
-    ``report`` is called with every claim as it is finished. Results do not depend on ``jobs``.
+    ``report`` is called with every claim as it is finished. Results do not depend on ``jobs``. What the same code has
+    found before is taken over unless ``fresh`` is set.
     """
-    done: dict[str, Checked] = {}
-    ordered = sorted(entries, key=lambda entry: _SLOW_FIRST.index(entry.kind))
+    known = {} if fresh else {entry.id: cache.recall(entry, variant, effort, seed) for entry in entries}
+    done = {id_: checked for id_, checked in known.items() if checked is not None}
+    for checked in done.values():
+        report(checked)
+    left = sorted((e for e in entries if e.id not in done), key=lambda entry: _SLOW_FIRST.index(entry.kind))
     interrupted = False
     try:
-        for checked in in_processes([(entry, variant, effort, seed) for entry in ordered], check_entry, jobs):
+        for checked in in_processes([(entry, variant, effort, seed) for entry in left], check_entry, jobs):
             done[checked.entry.id] = checked
+            cache.keep(checked, variant, effort, seed)
             report(checked)
     except KeyboardInterrupt:
         interrupted = True

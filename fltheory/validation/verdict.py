@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fltheory.claims import Entry
+
 
 class Outcome(enum.Enum):
     """The answer."""
@@ -159,3 +161,23 @@ def _plain(value: Any) -> Any:
 def _short(value: Any) -> str:
     text = str(value).replace("'", "")
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A claim with its verdicts and the LaTeX of its forms; ``reused`` if an earlier run has found them."""
+
+    entry: Entry
+    uses: tuple[str, ...]
+    latex: tuple[str, ...]
+    notes: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+    error: str = ""
+    reused: bool = False
+
+    @property
+    def broken(self) -> bool:
+        """Whether a form that is ours, and so must hold, does not, or the claim could not be evaluated at all."""
+        return bool(self.error) or any(
+            v.outcome is Outcome.VIOLATED and not v.variant.startswith("published") for v in self.verdicts
+        )

@@ -164,7 +164,18 @@ def test_a_form_of_ours_that_fails_is_an_error(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_an_interrupt_keeps_what_was_checked(tmp_path):
-    command = [sys.executable, "-m", "fltheory", "check", "ruan.*", "--jobs", "1", "--output", str(tmp_path / "kept")]
+    command = [
+        sys.executable,
+        "-m",
+        "fltheory",
+        "check",
+        "ruan.*",
+        "--fresh",
+        "--jobs",
+        "1",
+        "--output",
+        str(tmp_path / "kept"),
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:

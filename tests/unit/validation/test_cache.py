@@ -1,0 +1,92 @@
+"""Verdicts that are kept: taken over only where the same code would find the same."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fltheory import claims
+from fltheory.validation import cache
+from fltheory.validation.decide import QUICK, Effort
+from fltheory.validation.runner import check_all
+
+OWN = Path(__file__).parents[3] / "examples" / "own-claims"
+EFFORT = Effort(4, 2)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of claims, and an empty cache."""
+    monkeypatch.setenv("FLTHEORY_CACHE_DIR", str(tmp_path / "cache"))
+    shutil.copytree(OWN, tmp_path / "claims")
+    return tmp_path / "claims"
+
+
+def checked(folder, **more):
+    entries = claims.select(["own.*"], [folder])
+    done, interrupted = check_all(entries, **{"effort": EFFORT, **more})
+    assert not interrupted
+    return done[0]
+
+
+def test_the_second_run_takes_over_what_the_first_has_found(folder):
+    first, second = checked(folder), checked(folder)
+    assert (first.reused, second.reused) == (False, True)
+    assert first.verdicts == second.verdicts
+    assert first.latex == second.latex
+
+
+@pytest.mark.parametrize(
+    "other", [{"seed": 1}, {"effort": QUICK}, {"variant": "published"}, {"fresh": True}], ids=lambda m: next(iter(m))
+)
+def test_another_question_is_answered_anew(folder, other):
+    checked(folder)
+    assert not checked(folder, **other).reused
+
+
+def test_an_edited_claim_is_checked_again(folder):
+    checked(folder)
+    file = next(folder.glob("*.py"))
+    file.write_text(file.read_text() + "\n# edited\n")
+    assert not checked(folder).reused
+
+
+def test_other_code_finds_nothing(folder, monkeypatch):
+    checked(folder)
+    monkeypatch.setattr(cache, "_code", lambda: "other")
+    assert not checked(folder).reused
+
+
+def test_the_code_is_told_apart_by_its_files(tmp_path):
+    (tmp_path / "cli").mkdir()
+    for name in ("a.py", "cli/b.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    before = cache._digest(tmp_path, deep=True)
+    (tmp_path / "cli/b.py").write_text("x = 2\n")
+    assert cache._digest(tmp_path, deep=True) == before  # only shows results
+    (tmp_path / "a.py").write_text("x = 2\n")
+    assert cache._digest(tmp_path, deep=True) != before
+
+
+def test_a_damaged_file_is_no_obstacle(folder, tmp_path):
+    first = checked(folder)
+    for file in (tmp_path / "cache" / "verdicts").rglob("*.pickle"):
+        file.write_bytes(b"no pickle")
+    again = checked(folder)
+    assert not again.reused
+    assert [v.outcome for v in again.verdicts] == [v.outcome for v in first.verdicts]
+
+
+def test_a_folder_that_cannot_be_written_is_no_obstacle(folder, tmp_path):
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    assert not checked(folder).reused
+    assert not checked(folder).reused
+
+
+def test_verdicts_of_old_code_are_forgotten(folder, tmp_path, monkeypatch):
+    for state in range(cache.GENERATIONS + 2):
+        monkeypatch.setattr(cache, "_code", lambda state=state: f"state-{state}")
+        checked(folder)
+    kept = {path.name for path in (tmp_path / "cache" / "verdicts").iterdir()}
+    assert len(kept) == cache.GENERATIONS
+    assert f"state-{cache.GENERATIONS + 1}" in kept
