@@ -22,12 +22,20 @@ def commit() -> str:
 
     Read from the files of the repository, without calling git; changes that are not committed are not seen.
     """
-    folder = Path(__file__).parents[1] / ".git"
+    return _head(Path(__file__).parents[1] / ".git")
+
+
+def _head(folder: Path) -> str:
     try:
+        if folder.is_file():  # a further working tree: its own HEAD, references shared with the first one
+            folder = folder.parent / folder.read_text(encoding="utf-8").strip().removeprefix("gitdir: ")
         head = (folder / "HEAD").read_text(encoding="utf-8").strip()
         if not head.startswith("ref: "):
             return head
         name = head.removeprefix("ref: ")
+        shared = folder / "commondir"
+        if shared.is_file():
+            folder = folder / shared.read_text(encoding="utf-8").strip()
         if (folder / name).is_file():
             return (folder / name).read_text(encoding="utf-8").strip()
         packed = (folder / "packed-refs").read_text(encoding="utf-8").splitlines()

@@ -26,6 +26,9 @@ SIMPLEX = 12
 TIES = 0.2
 """Share of random points at which all entries of every array agree."""
 
+_TIGHT = 1e-6
+"""Relative difference of sides that count as equal when starts are chosen."""
+
 _NOTHING = -1e4
 """Score of a point that is no instance."""
 
@@ -122,7 +125,11 @@ def random_discrete(space: Space, rng: np.random.Generator) -> dict[str, Any]:
 
 def _improve(score: Any, trials: Trials, space: Space, pool: list[tuple[float, dict[str, Any]]], budget: int) -> None:
     ranked = sorted((entry for entry in pool if entry[0] > _NOTHING), key=lambda entry: -entry[0])
-    starts = _distinct(ranked, space)[:STARTS]
+    # Where both sides agree, often because the instance is trivial, nothing near may be worse: begin elsewhere too.
+    tight = [entry for entry in ranked if entry[0] > -_TIGHT]
+    slack = [entry for entry in ranked if entry[0] <= -_TIGHT]
+    starts = _distinct(tight, space)[: STARTS // 2]
+    starts += _distinct(slack, space)[: STARTS - len(starts)]
     for position, start in enumerate(starts):
         left = budget - trials.calls
         if trials.violated or left <= 0:

@@ -26,6 +26,25 @@ def test_commit_is_that_of_git() -> None:
     assert provenance.commit() == known.stdout.strip()
 
 
+def test_commit_of_a_further_working_tree(tmp_path: Path) -> None:
+    def git(*arguments: str, cwd: Path) -> str:
+        named = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+        done = subprocess.run(["git", *named, *arguments], cwd=cwd, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    git("init", "-q", cwd=first)
+    git("commit", "-q", "--allow-empty", "-m", "one", cwd=first)
+    git("worktree", "add", "-q", "-b", "other", str(second), cwd=first)
+    git("commit", "-q", "--allow-empty", "-m", "two", cwd=second)
+    heads = [git("rev-parse", "HEAD", cwd=folder) for folder in (first, second)]
+    assert heads[0] != heads[1]
+    assert [provenance._head(folder / ".git") for folder in (first, second)] == heads
+    git("checkout", "-q", "--detach", cwd=second)
+    assert provenance._head(second / ".git") == heads[1]
+
+
 def test_record_is_plain_json_and_names_seed_configuration_and_versions() -> None:
     run = simulate(experiment(), seed=11, replicates=3)
     record = json.loads(json.dumps(run.provenance, allow_nan=False))
