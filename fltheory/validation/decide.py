@@ -47,7 +47,7 @@ class Effort:
 
 
 QUICK = Effort(48, 6, whole_sweeps=False)
-FULL = Effort(480, 48)
+FULL = Effort(600, 60)
 
 
 def check(claim: Claim, *, variant: str | None = None, effort: Effort = FULL, seed: int = 0) -> list[Verdict]:
