@@ -85,7 +85,7 @@ def table(document: Mapping[str, Any]) -> str:
         published = [form for form in entry["forms"] if form["variant"].startswith("published")]
         ours = [form for form in entry["forms"] if not form["variant"].startswith("published")]
         lines.append(
-            f"| `{entry['id']}` | {entry['title']} ({entry['reference']}) | {_cell(published)} | "
+            f"| `{entry['id']}` | {entry['title']}, {entry['reference']} | {_cell(published)} | "
             f"{entry['error'] or '; '.join(_why(form) for form in published)} | {_cell(ours) or ' '} |"
         )
     return "\n".join(lines) + "\n"
