@@ -13,7 +13,8 @@ serves all coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,19 @@ from fltheory.quadratic.closed_form import ClosedFormOracle, Source
 
 _TOLERANCE = 1e-7
 _CHECKS = 2
+
+_JOINT = 2**15
+"""Numbers that the clients' models may have if several outcomes of a round are probed together."""
+
+
+def _joint(works: Sequence[Round], probes: int) -> Round:
+    """Return one round in which every outcome has a block of replicates."""
+    steps, weights = (np.concatenate([getattr(work, name) for work in works]) for name in ("steps", "weights"))
+    return replace(works[0], steps=np.repeat(steps, probes, axis=0), weights=np.repeat(weights, probes, axis=0))
+
+
+def _tiled(array: Floats, count: int) -> Floats:
+    return array if count == 1 else np.concatenate([array] * count)
 
 
 class RoundMap(NamedTuple):
@@ -129,7 +143,7 @@ class Prober:
 
     def first(self, start: Floats, work: Round) -> RoundMap:
         """Return the map of round 0, initialisation included: the state before it is not random."""
-        return self._probe(lambda states: self.initial(start, len(states), work), work, states=False)
+        return self._probe(lambda states: self.initial(start, len(states), work), [work], states=False)[0]
 
     def initial(self, start: Floats, probes: int, work: Round) -> Any:
         """Return the state before round 0, for a batch of probes."""
@@ -137,7 +151,26 @@ class Prober:
 
     def later(self, memory: dict[str, Floats], work: Round) -> RoundMap:
         """Return the map of a later round, given the memory before it."""
-        return self._probe(lambda states: self.layout.unpack(states, memory), work, states=True)
+        return self._probe(lambda states: self.layout.unpack(states, memory), [work], states=True)[0]
+
+    def later_outcomes(self, memory: dict[str, Floats], works: Sequence[Round]) -> list[RoundMap]:
+        """Return the maps of several outcomes of a later round: they differ in steps and weights only.
+
+        The outcomes stand one after the other on the axis of the replicates, as in a simulation.
+        """
+        probes = 1 if not self._sources and self._count == 0 else len(self._batch(True, self._sources).points)
+        together = max(1, _JOINT // (probes * self.oracle.num_clients * self.oracle.dim))
+        maps: list[RoundMap] = []
+        for first in range(0, len(works), together):
+            some = works[first : first + together]
+            try:
+                maps += self._probe(lambda states: self.layout.unpack(states, memory), some, states=True)
+            except NotAffine:
+                if len(some) == 1:
+                    raise
+                # Each may be affine although what multiplies the state depends on who takes part.
+                maps += [self.later(memory, work) for work in some]
+        return maps
 
     def key(self, work: Round, memory: dict[str, Floats]) -> bytes:
         """Return what a later round's map depends on, so that equal rounds are probed once."""
@@ -145,36 +178,49 @@ class Prober:
         parts = [np.array([work.rate, -1 if autonomous else work.index]), work.steps, work.weights, work.p, work.boost]
         return b"|".join(part.tobytes() for part in (*parts, *memory.values()))
 
-    def _probe(self, begin: Callable[[Floats], Any], work: Round, *, states: bool) -> RoundMap:
+    def _probe(self, begin: Callable[[Floats], Any], works: Sequence[Round], *, states: bool) -> list[RoundMap]:
         batch = self._batch(states, self._sources)
-        self.oracle.arm(len(batch.points), batch.drift, batch.units)
-        outcome = self.algorithm.round(begin(batch.points), self.oracle, work)
+        probes, count = len(batch.points), len(works)
+        work = works[0] if count == 1 else _joint(works, probes)
+        drift = None if batch.drift is None else _tiled(batch.drift, count)
+        self.oracle.arm(count * probes, drift, {source: _tiled(unit, count) for source, unit in batch.units.items()})
+        outcome = self.algorithm.round(begin(_tiled(batch.points, count)), self.oracle, work)
         if tuple(self.oracle.sources) != self._sources:
             self._sources = tuple(self.oracle.sources)
-            return self._probe(begin, work, states=states)
+            return self._probe(begin, works, states=states)
         response = self.layout.pack(outcome.state)
         if self._spread:
             uniform = np.broadcast_to(work.uniform, outcome.local.shape[:2])[:, :, None]
             away = outcome.local - np.matmul(uniform.swapaxes(1, 2), outcome.local)
             response = np.concatenate([response, np.sqrt(uniform) * away], axis=1)
-        matrix, shift, noise = self._read(response, batch.unit_states)
+        bits = [
+            np.broadcast_to(total_bits(sent, work.active), len(response)) for sent in (outcome.uplink, outcome.downlink)
+        ]
         self._count += 1
-        if self._count & (self._count - 1) == 0:
-            self._verify(response, matrix, shift, noise, batch)
+        verify = self._count & (self._count - 1) == 0
         size = self.layout.total * (1 if self.oracle.separable else self.oracle.dim)
-        if not states:
-            matrix = np.zeros((*matrix.shape[:2], size))
-        return RoundMap(
-            matrix=matrix[:, :size],
-            shift=shift[:, :size],
-            noise=noise[:, :size],
-            spread_matrix=matrix[:, size:],
-            spread_shift=shift[:, size:],
-            spread_noise=noise[:, size:],
-            memory=self.schedule(outcome.state),
-            uplink_bits=float(total_bits(outcome.uplink, work.active)[0]),
-            downlink_bits=float(total_bits(outcome.downlink, work.active)[0]),
-        )
+        maps = []
+        for first in range(0, count * probes, probes):
+            own = response[first : first + probes]
+            matrix, shift, noise = self._read(own, batch.unit_states)
+            if verify:
+                self._verify(own, matrix, shift, noise, batch)
+            if not states:
+                matrix = np.zeros((*matrix.shape[:2], size))
+            maps.append(
+                RoundMap(
+                    matrix=matrix[:, :size],
+                    shift=shift[:, :size],
+                    noise=noise[:, :size],
+                    spread_matrix=matrix[:, size:],
+                    spread_shift=shift[:, size:],
+                    spread_noise=noise[:, size:],
+                    memory=self.schedule(outcome.state, first, first + probes),
+                    uplink_bits=float(bits[0][first]),
+                    downlink_bits=float(bits[1][first]),
+                )
+            )
+        return maps
 
     def _batch(self, states: bool, sources: tuple[Source, ...]) -> Batch:
         """Lay out the probes: zero, unit states, drifts, sources, random points."""
@@ -248,11 +294,13 @@ class Prober:
             names = self.layout.row_names() + ["local models"] * self.oracle.num_clients
             self._refuse(names[int(worst)])
 
-    def schedule(self, state: Any) -> dict[str, Floats]:
-        """Return the memory fields after a round; all probes must agree on them."""
+    def schedule(self, state: Any, first: int = 0, last: int | None = None) -> dict[str, Floats]:
+        """Return the memory fields after a round; all probes, or those in a range, must agree on them."""
         values = {}
         for name in self.layout.memory:
             value = getattr(state, name)
+            if len(value) > 1:
+                value = value[first:last]
             if len(value) > 1 and not np.allclose(value, value[:1], rtol=1e-9, atol=1e-12):
                 self._refuse(name)
             values[name] = value[:1]

@@ -174,8 +174,7 @@ class Propagation:
         means, covariances, probabilities = [], [], []
         scalars = np.zeros(3)
         memory: dict[str, Floats] = {}
-        for probability, work in law:
-            step = self._prepared(work, moments, start, share)
+        for (probability, _), step in zip(law, self._prepared(law, moments, start, share), strict=True):
             mean = (
                 step.shift if moments is None else step.shift + np.matmul(step.matrix, moments.mean[..., None])[..., 0]
             )
@@ -195,15 +194,22 @@ class Propagation:
         covariance += np.einsum("o,ogn,ogm->gnm", chance, away, away)
         return _Moments(mean, covariance, memory), scalars
 
-    def _prepared(self, work: Round, moments: _Moments | None, start: Floats, share: float) -> _Prepared:
+    def _prepared(self, law: Law, moments: _Moments | None, start: Floats, share: float) -> list[_Prepared]:
+        """Return the maps of all outcomes of a round; those not met before are probed together."""
+        works = [work for _, work in law]
         if moments is None:
-            return _Prepared.of(self.prober.first(start, work), self._average_of(start, share))
-        key = np.float64(share).tobytes() + self.prober.key(work, moments.memory)
-        if key not in self._maps:
-            if len(self._maps) >= 4 * OUTCOMES:
+            average = self._average_of(start, share)
+            return [_Prepared.of(self.prober.first(start, work), average) for work in works]
+        keys = [np.float64(share).tobytes() + self.prober.key(work, moments.memory) for work in works]
+        new = {key: work for key, work in zip(keys, works, strict=True) if key not in self._maps}
+        if new:
+            if len(self._maps) + len(new) > 4 * OUTCOMES:
                 self._maps.clear()
-            self._maps[key] = _Prepared.of(self.prober.later(moments.memory, work), self._average_of(None, share))
-        return self._maps[key]
+                new = dict(zip(keys, works, strict=True))
+            average = self._average_of(None, share)
+            found = self.prober.later_outcomes(moments.memory, list(new.values()))
+            self._maps |= {key: _Prepared.of(step, average) for key, step in zip(new, found, strict=True)}
+        return [self._maps[key] for key in keys]
 
     def _average_of(self, start: Floats | None, share: float) -> _Average | None:
         if self._experiment.averaging is None:

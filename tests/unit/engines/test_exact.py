@@ -25,7 +25,9 @@ from fltheory.algorithms.scaffold import Scaffold
 from fltheory.checks import Floats
 from fltheory.communication import Message
 from fltheory.engines import exact
+from fltheory.engines.affine import Prober
 from fltheory.errors import NotAffine, NotApplicable
+from fltheory.oracle import Round
 from fltheory.participation import (
     BernoulliSteps,
     StepCounts,
@@ -34,6 +36,7 @@ from fltheory.participation import (
     WithoutReplacement,
     WithReplacement,
 )
+from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.rates import Inverse
 
 DEFAULTS = {name: kind() for name, kind in catalogue.algorithms().items()}
@@ -253,6 +256,47 @@ def test_memory_that_depends_on_who_came_is_sampled():
     run = simulate(experiment_of(problem_of("rotated", 3), CFLR(), participation), engine="exact", replicates=20)
     assert run.provenance["participation"] == "sampled"
     assert set(run.half_width) >= {"gap", "distance_sq"}
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["diagonal", "own Hessians"])
+@pytest.mark.parametrize("name", [name for name in AFFINE if not name.startswith("continual")])
+def test_outcomes_probed_together_are_those_probed_alone(name, shared):
+    algorithm = AFFINE[name]
+    problem = (
+        noisy_quadratic(dim=2, num_clients=3, seed=1)
+        if shared
+        else client_quadratics(dim=2, num_clients=3, noise_sq=0.1, seed=1)
+    )
+    oracle = ClosedFormOracle(problem, inside=algorithm.rotation_equivariant)
+    prober = Prober(algorithm, oracle, spread=True)
+    steps = np.array([[2, 1, 0], [1, 1, 1], [0, 2, 2], [0, 0, 0]])
+    works = [
+        Round(
+            index=3,
+            rate=0.1,
+            local_steps=2,
+            p=np.full(3, 1 / 3),
+            steps=row[None],
+            weights=np.where(row > 0, 1 / 3, 0.0)[None],
+            boost=np.ones(3),
+        )
+        for row in steps
+    ]
+    memory = prober.first(np.ones(2), works[1]).memory
+    together, alone = prober.later_outcomes(memory, works), [prober.later(memory, work) for work in works]
+    assert len(together) == len(alone)
+    for one, other in zip(together, alone, strict=True):
+        for field in one._fields:
+            joint, own = getattr(one, field), getattr(other, field)
+            if field == "memory":
+                assert joint.keys() == own.keys()
+                joint, own = list(joint.values()), list(own.values())
+                for a, b in zip(joint, own, strict=True):
+                    np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+            else:
+                if field.endswith("noise"):  # a source that stays silent in some outcome may have no column when alone
+                    joint, own = (np.matmul(factor, factor.swapaxes(1, 2)) for factor in (joint, own))
+                np.testing.assert_allclose(joint, own, rtol=1e-10, atol=1e-12)
 
 
 def test_half_widths_shrink_with_replicates():
