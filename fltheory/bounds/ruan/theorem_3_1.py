@@ -97,9 +97,9 @@ claim = Claim(
             statement=bound,
             where=(
                 (gamma, _theorem.GAMMA),
-                (D, 40 * E * Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / (mu * mean_ps)),
+                (D, _theorem.D_PROVED),
                 (B_tau, _theorem.B_PROVED),
-                (V, Max(gamma * distance_start, (16 * E / (mu * mean_ps)) ** 2 * EE(B_tau) / (3 * E))),
+                (V, Max(gamma * distance_start, _theorem.NOISE_PROVED)),
             ),
             note="gamma in place of its square, a third of the noise term, 40 in place of 64; with a proof that closes",
         ),
