@@ -13,6 +13,7 @@ nothing happens: moments are not conditional on :math:`K_\tau > 0`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -136,6 +137,7 @@ def law(problem: Quadratic, participation: Participation, scheme: Scheme, index:
         "theta": float((coefficients / weights).max()),
         "mean_ps": found.sum_p_s,
         "z": found.z,
+        "mean_ps_of": found.p_s,
     }
 
 
@@ -158,10 +160,9 @@ def setting(problem: Quadratic, participation: Participation, scheme: str) -> di
     return {"E": participation.local_steps, **constants(problem), **law(problem, participation, Scheme(scheme))}
 
 
-def members(problem: Quadratic, participation: Participation, index: int) -> tuple[Quadratic, Participation]:
-    """Return the clients that are in the objective in a round, as a federation of its own, for independent clients."""
-    who = participation.members(index)
-    rest = replace(
+def some(problem: Quadratic, who: Any) -> Quadratic:
+    """Return some of the clients, with their own weights."""
+    return replace(
         problem,
         hessian=problem.hessian[who],
         linear=problem.linear[who],
@@ -171,10 +172,13 @@ def members(problem: Quadratic, participation: Participation, index: int) -> tup
         client_drift=None,
         client_growth=None,
     )
-    steps = StepCounts(pmf=participation.step_pmf(index)[who])
-    return rest, Participation(
-        num_clients=rest.num_clients, local_steps=participation.local_steps, steps=steps
-    )
+
+
+def members(problem: Quadratic, participation: Participation, index: int) -> tuple[Quadratic, Participation]:
+    """Return the clients that are in the objective in a round, as a federation of its own."""
+    who = participation.members(index)
+    rest, steps = some(problem, who), StepCounts(pmf=participation.step_pmf(index)[who])
+    return rest, Participation(num_clients=rest.num_clients, local_steps=participation.local_steps, steps=steps)
 
 
 def staircase(env: Env, offset: Any = None) -> Inverse:
@@ -183,8 +187,8 @@ def staircase(env: Env, offset: Any = None) -> Inverse:
     return Inverse(scale=16 / (env["mu"] * env["mean_ps"]), shift=float(shift) / env["E"])
 
 
-def experiment(point: Params, *, rounds: int) -> Experiment:
-    """Return the run of a point with the theorem's learning rate."""
+def experiment(point: Params, *, rounds: int, within: Callable[..., Env] = setting) -> Experiment:
+    """Return the run of a point with the theorem's learning rate; ``within`` returns what the rate depends on."""
     problem = quadratics(point)
     participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=two_values(point))
     return Experiment(
@@ -192,7 +196,7 @@ def experiment(point: Params, *, rounds: int) -> Experiment:
         algorithm=Ruan(scheme=point["scheme"]),
         participation=participation,
         rounds=rounds,
-        rate=staircase(setting(problem, participation, point["scheme"])),
+        rate=staircase(within(problem, participation, point["scheme"])),
     )
 
 
@@ -201,9 +205,9 @@ def along(run: Experiment, trajectories: Trajectories, first: int = 0) -> dict[s
     mean, covariance = trajectories.curve("model_mean")[0], trajectories.curve("model_covariance")[0]
     rates = np.array([run.rate_at(index) for index in range(first, run.rounds)])
     assert isinstance(run.problem, Quadratic)
-    norms = local_gradient_sq(
-        run.problem, mean[first:-1], covariance[first:-1], rates, run.participation.local_steps
-    )[:, run.participation.members(first)]
+    norms = local_gradient_sq(run.problem, mean[first:-1], covariance[first:-1], rates, run.participation.local_steps)[
+        :, run.participation.members(first)
+    ]
     curve = trajectories.distance_sq[0, first:]
     # From round 1 on: round 0 holds by definition of V, at times with equality, and would hide the others.
     return {

@@ -45,7 +45,7 @@ says.
 Instances: two or three clients with quadratics, as on the page of Theorem 3.1, of which the last one arrives, or
 departs and is excluded, in round 1, 2 or 3; schemes A, B, C; before and after the shift step counts with two values
 each, the same law for all clients or not, or full participation; after the shift the larger count may be as rare as
-:math:`10^{-6}`. The run goes through the shift, and on for 24 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is
+:math:`10^{-6}`. The run goes through the shift, and on for 16 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is
 the expected squared distance there. A learning rate restarts, so before the shift it is the same function of the
 round as after it; nothing is assumed about it there. :math:`G` is taken from the shift on.
 
@@ -73,7 +73,7 @@ from fltheory.participation import Arrival, Departure, Participation, Timeline, 
 from fltheory.quadratic.problem import Quadratic
 from fltheory.trajectories import Trajectories
 
-AFTER = 24
+AFTER = 16
 
 since = scalar("ruan_since", r"(\tau - \tau_0)", "rounds since the shift")
 distance_new = scalar(
@@ -110,10 +110,9 @@ def setting_at(problem: Quadratic, participation: Participation, scheme: str, in
     """Return the constants of the objective in a round, with the bound on the coefficients raised by fast reboot."""
     env = _theorem.setting(*_theorem.members(problem, participation, index), scheme)
     raised = participation.boost(index)[participation.members(index)]
-    mean_of = sum(chance * p * s for chance, p, s in zip(env["chance"], env["p_drawn"], env["s_drawn"], strict=True))
     coefficients = [p * raised for p in env["p_drawn"]]
     return env | {
-        "mean_ps_Gamma": float(mean_of @ env["Gamma"]),
+        "mean_ps_Gamma": float(env["mean_ps_of"] @ env["Gamma"]),
         "p_drawn": coefficients,
         "theta": max(float((p / env["p"]).max()) for p in coefficients),
     }
