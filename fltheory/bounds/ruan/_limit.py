@@ -29,6 +29,11 @@ from_limit = scalar(
 )
 
 
+def of(problem: Quadratic, env: Env) -> Any:
+    """Return the limit of a run from the moments of its participation."""
+    return problem.objective(env["mean_ps_of"] / env["mean_ps"]).w_star
+
+
 def setting(problem: Quadratic, participation: Participation, scheme: str) -> dict[str, Any]:
     """Return what Theorem 3.1 depends on if :math:`a_k` are the objective weights; ``w_star`` is the limit."""
     env = _theorem.setting(problem, participation, scheme)

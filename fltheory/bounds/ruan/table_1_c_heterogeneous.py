@@ -35,22 +35,11 @@ from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._space import Params
 from fltheory.bounds._symbols import N, k, p, sigma_sq, tau
 from fltheory.bounds.ruan import _theorem
-from fltheory.bounds.ruan._rates import BASE, MEANS, STEPS, Gamma_all, growing, rates
+from fltheory.bounds.ruan._rates import BASE, MEANS, STEPS, Gamma_all, growing, limit_of_runs, rates, unequal
 from fltheory.bounds.ruan._symbols import D, distance
-from fltheory.participation import Participation, StepCounts
 
 inactive = scalar("ruan_inactive", r"\sum_{t=0}^{\tau-1} I_t", "number of rounds with an inactive client")
 mean_inverse_of = family("ruan_mean_inverse_of", r"\mathbb{E}[1/s_\tau^{<0>}]", "expected inverse of a client's steps")
-
-
-def participation(point: Params) -> Participation:
-    """Return one reliable client, and one that is slow or absent at times."""
-    pmf = np.zeros((2, STEPS + 1))
-    pmf[0, STEPS] = 1.0
-    pmf[1, STEPS] += 0.5 * (1 - 1 / point["seldom"])
-    pmf[1, STEPS // int(point["slow"])] += 0.5 * (1 - 1 / point["seldom"])
-    pmf[1, 0] += 1 / point["seldom"]
-    return Participation(num_clients=2, local_steps=STEPS, steps=StepCounts(pmf=pmf))
 
 
 def inverses(point: Params, env: Any) -> Any:
@@ -75,11 +64,12 @@ claim = Claim(
             where=(*MEANS, (D, _theorem.D_PRINTED)),
             note="inverse step counts are taken over active rounds",
         ),
+        limit_of_runs("C"),
     ),
     uses=("ruan.theorem-3.1", "ruan.eq-77", "ruan.eq-78", "ruan.eq-79", "ruan.eq-80"),
     check=rates(
         "C",
-        participation,
+        unequal,
         (
             growing("tau", 20, 5, {**reliable, "sigma_sq": 1000.0}, factor=2),
             growing("sigma_sq", 1.0, 7, reliable, factor=8),

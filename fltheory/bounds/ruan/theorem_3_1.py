@@ -49,7 +49,7 @@ the induction, the start needs :math:`V \ge \gamma\,\mathbb E\|w_0^{\mathcal G} 
 :math:`\gamma \ge 4E` allows 40 in place of 64 in :math:`D`. Since :math:`\hat B_\tau/3 \le B_\tau`, this proves the
 published form as well.
 
-**Derivation of the form for the limit.** Replace the objective weights by
+**Derivation of the sharp form for the limit.** Replace the objective weights by
 :math:`a_k = \mathbb E[p_\tau^k s_\tau^k]/\mathbb E[\sum_j p_\tau^j s_\tau^j]`, and leave out clients with :math:`a_k =
 0`, which never move the model. Then :math:`\mathbb E[p_\tau^k s_\tau^k]/a_k` is the same for all clients, whatever the
 scheme and the participation: :math:`z_\tau = 0`. The proof above uses nothing else about the weights. So with
