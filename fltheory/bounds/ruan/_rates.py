@@ -3,7 +3,8 @@ r"""Table 1: two clients on the line, for rates; and the point that a run tends 
 Rates: :math:`F_k(w) = \frac12(w - c_k)^2` with :math:`c = (-a, a)`, so that :math:`\mu = L = 1` and
 :math:`\Gamma = a^2/2`, with noise of equal variance :math:`\sigma^2` and :math:`E = 128` assigned steps; the run uses
 the learning rate of Theorem 3.1 and starts at distance 1 from :math:`w^* = 0`. Everything else is hidden in the
-constant of a rate.
+constant of a rate. A rate is one for :math:`\tau \gg \gamma/E`, when the start is forgotten; here :math:`\gamma/E =
+4\theta E/\mathbb E[\sum_k p_\tau^k s_\tau^k]`, so sweeps along which that grows take as many times more rounds.
 
 Limits: a run tends to the minimiser :math:`w_\infty` of :math:`\sum_k a_k F_k` with
 :math:`a_k = \mathbb E[p_\tau^k s_\tau^k]/\mathbb E[\sum_j p_\tau^j s_\tau^j]`, see ``_limit``. Bounds on the limit are
@@ -47,7 +48,13 @@ MEANS = ((Gamma_all, Sum(p[k] * Gamma[k], (k, 1, N))), (sigma_bar_sq, Sum(p[k] *
 BIAS = Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / mean_ps
 """Weighted mean of the clients' gaps, with the weights that they get in a run."""
 
-BASE: dict[str, Any] = {"tau": 60, "sigma_sq": 1.0, "spread": 1.0, "N": 2}
+BASE: dict[str, Any] = {"tau": 24, "sigma_sq": 1.0, "spread": 1.0, "N": 2}
+RELIABLE: dict[str, Any] = {"slow": 2, "seldom": float("inf"), "idle": 1.0}
+
+
+def rounds_of(point: Params) -> int:
+    """Return the number of rounds, in sweeps along which the offset grows a multiple of what is swept."""
+    return int(point["tau"] * (point[point["times"]] if "times" in point else 1))
 
 
 def line(point: Params) -> Quadratic:
@@ -76,7 +83,7 @@ def rates(
             problem=problem,
             algorithm=Ruan(scheme=scheme),
             participation=work,
-            rounds=int(point["tau"]),
+            rounds=rounds_of(point),
             rate=_theorem.staircase(_theorem.setting(problem, work, scheme)),
         )
 
@@ -89,7 +96,7 @@ def rates(
             env
             | extra
             | {
-                "tau": point["tau"],
+                "tau": rounds_of(point),
                 "ruan_distance": trajectories.distance_sq[0, -1],
                 "ruan_from_limit": _limit.distances(limit, trajectories)[-1],
             }
@@ -102,18 +109,20 @@ def rates(
 
 
 def unequal(point: Params) -> Participation:
-    """Return one reliable client, and one that is slow or absent at times."""
+    """Return one reliable client, and one that is slow or absent at times; or both mostly idle."""
     pmf = np.zeros((2, STEPS + 1))
     pmf[0, STEPS] = 1.0
     pmf[1, STEPS] += 0.5 * (1 - 1 / point["seldom"])
     pmf[1, STEPS // int(point["slow"])] += 0.5 * (1 - 1 / point["seldom"])
     pmf[1, 0] += 1 / point["seldom"]
+    pmf /= point["idle"]
+    pmf[:, 0] += 1 - 1 / point["idle"]
     return Participation(num_clients=2, local_steps=STEPS, steps=StepCounts(pmf=pmf))
 
 
 def limit_of_runs(scheme: str) -> Form:
     """Return the rate at which runs approach their limit: never absent, absent at times, and always."""
-    sweeps = tuple(growing("tau", 32, 4, {**BASE, "slow": 2, "seldom": s}, factor=2) for s in (np.inf, 4.0, 1.0))
+    sweeps = tuple(growing("tau", 32, 4, {**BASE, **RELIABLE, "seldom": s}, factor=2) for s in (float("inf"), 4.0, 1.0))
     return Form(
         variant="sharp@limit",
         statement=Le(_limit.from_limit, BigO(1 / (tau * E + gamma))),

@@ -57,10 +57,10 @@ claim = Claim(
         "B",
         participation,
         (
-            growing("tau", 40, 5, base, factor=2),
+            growing("tau", 20, 5, {**base, "rarely": 1.5}, factor=2),
             growing("sigma_sq", 1.0, 7, base, factor=8),
             growing("spread", 1.0, 6, base),
-            growing("rarely", 1.0, 6, base, factor=2),
+            growing("rarely", 4.0, 4, {**base, "tau": 8, "times": "rarely"}, factor=2),
         ),
         ruan_mean_s=lambda point, env: STEPS / point["rarely"],
     ),

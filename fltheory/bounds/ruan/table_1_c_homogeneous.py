@@ -53,7 +53,7 @@ def participation(point: Params) -> Participation:
 base = {**BASE, "slow": 2}
 extra = {"ruan_mean_inverse": lambda point, env: (1 + point["slow"]) / (2 * STEPS)}
 in_time, in_noise = growing("tau", 20, 5, base, factor=2), growing("sigma_sq", 1.0, 7, base, factor=8)
-in_spread, in_slowness = growing("spread", 1.0, 6, base), growing("slow", 1, 6, base, factor=2)
+in_spread, in_slowness = growing("spread", 1.0, 6, base), growing("slow", 1, 5, {**base, "times": "slow"}, factor=2)
 
 claim = Claim(
     id="ruan.table-1-C-homogeneous",
