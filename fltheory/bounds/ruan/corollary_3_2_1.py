@@ -118,7 +118,7 @@ def setting_at(problem: Quadratic, participation: Participation, scheme: str, in
     }
 
 
-def experiment(point: Params, *, printed: bool = False, fast_reboot: bool = False) -> Experiment:
+def experiment(point: Params, *, printed: bool, fast_reboot: bool) -> Experiment:
     """Return a run through the shift, with the printed learning rate or the one that the proof needs."""
     problem, participation = _theorem.quadratics(point), participation_of(point, fast_reboot=fast_reboot)
     old, new = (setting_at(problem, participation, point["scheme"], index) for index in (0, point["tau_0"]))
@@ -151,7 +151,9 @@ def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> En
     }
 
 
-def runs(events: tuple[str, ...] = ("arrival", "departure"), **how: bool) -> Experiments:
+def runs(
+    events: tuple[str, ...] = ("arrival", "departure"), *, printed: bool = False, fast_reboot: bool = False
+) -> Experiments:
     """Return runs through a shift."""
     usual = _theorem.clients()
     return Experiments(
@@ -167,7 +169,7 @@ def runs(events: tuple[str, ...] = ("arrival", "departure"), **how: bool) -> Exp
                 "q_later": Real(1e-6, 1, log=True, shape=("N",)),
             }
         ),
-        experiment=functools.partial(experiment, **how),
+        experiment=functools.partial(experiment, printed=printed, fast_reboot=fast_reboot),
         quantities=quantities,
         moments=True,
     )
