@@ -239,7 +239,7 @@ def quantities(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajecto
         "ruan_moved": float(np.sqrt((apart**2).sum())),
         "eta": made[0].rate_at(1),
     }
-    if found["ruan_moved"] ** 2 < 1e-18 * found["ruan_after_plain"]:
+    if found["ruan_moved"] ** 2 < 1e-18 * (found["ruan_w_now"] ** 2).sum():
         raise Rejected("the runs differ by rounding only")
     return found
 
