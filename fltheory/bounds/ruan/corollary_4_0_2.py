@@ -73,7 +73,8 @@ without it all clients have curvatures of the same size, and :math:`W` is about 
 without noise, everybody takes its one step; the run starts such that :math:`w` is reached in the one round before the
 client arrives. There :math:`w` lies on the side of :math:`\tilde w^*`, up to a bit beyond it, where the extra step may
 lead away, and :math:`\mu \ge 1`, so that the 1 in the denominator of the printed radius, which has no unit, does not
-make up for the wrong :math:`W`; both forms are searched there.
+make up for the wrong :math:`W`; sample counts differ widely, for small :math:`\tilde p^l`, and condition numbers are
+at least 10. Both forms are searched there.
 
 Source: Ruan et al., AISTATS 2021, section 4.2, (7), and appendix A.5.
 """
@@ -247,13 +248,15 @@ def quantities(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajecto
 def on_the_fly(largest: float) -> Experiments:
     """Return arrivals with learning rates up to a multiple of 1/L."""
     space = {
-        **{name: PARAMETERS[name] for name in ("N", "d", "condition", "n", "centre", "left")},
+        **{name: PARAMETERS[name] for name in ("N", "d", "centre", "left")},
         "mu": Real(1, 1000, log=True),
+        "condition": Real(10, 1000, log=True),
+        "n": Real(0.001, 1000, log=True, shape=("N",)),
         "flat": Real(0.001, 0.1, log=True),
         "reach": Real(0, 1.5, shape=(2,)),
         "rate": Real(1e-4, largest, log=True),
     }
-    return Experiments(space=Space(space), experiment=experiment, quantities=quantities, moments=True, effort=4)
+    return Experiments(space=Space(space), experiment=experiment, quantities=quantities, moments=True, effort=3)
 
 
 def sphere(bound: Any) -> Any:

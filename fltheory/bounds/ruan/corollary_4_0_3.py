@@ -31,7 +31,7 @@ enough deadline, with :math:`u = f_1(T)`. The rule is tight: a kept model that i
 minimisers attains it.
 
 Instances: two clients that stay, with opposite minimisers, and one that departs, whose minimiser is anywhere from close
-to that of the others to far away; all complete their one step; up to 70 rounds. Corrected form: any random kept model
+to that of the others to far away; all complete their one step; up to 50 rounds. Corrected form: any random kept model
 with up to three values in up to two dimensions, any loss of the other run.
 
 Source: Ruan et al., AISTATS 2021, section 4.3, (8), and appendix A.6.
@@ -197,7 +197,7 @@ claim = Claim(
         space=Space(
             {
                 "tau_0": Real(1, 10),
-                "left": Real(1, 60),
+                "left": Real(1, 40),
                 "n_l": Real(0.01, 10, log=True),
                 "apart": Real(0.1, 10, log=True),
                 "own": Real(1e-4, 10, log=True),
