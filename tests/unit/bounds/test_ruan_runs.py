@@ -9,7 +9,7 @@ from sympy import Le
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Rejected, Source
 from fltheory.bounds._symbols import E, tau
-from fltheory.bounds.ruan import _limit, _rates, _theorem, corollary_3_2_1, corollary_4_0_2, theorem_3_1
+from fltheory.bounds.ruan import _limit, _rates, _reboot, _theorem, corollary_3_2_1, theorem_3_1
 from fltheory.bounds.ruan._symbols import distance, gamma
 from fltheory.engines import simulate
 from fltheory.participation import Participation, StepCounts
@@ -137,7 +137,7 @@ def test_members_weigh_as_the_objective_does():
 
 
 def test_fast_reboot_changes_the_distance_as_derived():
-    source = corollary_4_0_2.on_the_fly(0.5)
+    source = _reboot.on_the_fly(0.5)
     compared = 0
     for point in drawn(source.space, 40):
         try:
