@@ -11,7 +11,7 @@ import numpy as np
 from fltheory.algorithms.ruan import Ruan
 from fltheory.bounds._algebra import Env
 from fltheory.bounds._claim import Experiments, Instances, Rejected
-from fltheory.bounds._space import Choice, Integer, Parameter, Params, Real, Space
+from fltheory.bounds._space import Choice, ExactPoint, Integer, Parameter, Params, Real, Space
 from fltheory.bounds.ruan._shift import kinked, without_last
 from fltheory.experiment import Experiment
 from fltheory.functions import Functions, Kinked, Turned
@@ -56,6 +56,8 @@ def realise(point: Params) -> dict[str, Any]:
     new, old = counts / counts.sum(), without_last(counts) / without_last(counts).sum()
     before, after = functions.minimiser(old), functions.minimiser(new)
     move, (along, across) = after - before, point["reach"]
+    if _size(move) <= (0 if isinstance(point, ExactPoint) else 1e-12):
+        raise Rejected("the minimiser does not move")
     model = before + along * move + across * np.array([-move[1], move[0]])
 
     def value(w: Any) -> Any:
