@@ -15,6 +15,7 @@ from fltheory.engines import simulate
 from fltheory.participation import Participation, StepCounts
 from fltheory.recording import Record
 from fltheory.validation.decide import check
+from fltheory.validation.evaluate import read
 from fltheory.validation.search import random_points
 from fltheory.validation.trials import environment
 from fltheory.validation.verdict import Outcome
@@ -122,6 +123,31 @@ def test_runs_go_through_the_shift(fast_reboot):
         assert ratios[0] == pytest.approx(3 * ratios[1] if raised else ratios[1])
         kinds.add(point["event"])
     assert kinds == {"arrival", "departure"}
+
+
+def test_the_printed_rate_fails_after_a_run_that_had_converged():
+    """Two clients with minimisers 0 and 1; after the arrival everybody works in one of a thousand rounds."""
+    claim, both = corollary_3_2_1.claim, np.ones(2, dtype=int)
+    point = {
+        **{"N": 2, "d": 1, "E": 1, "tau_0": 1, "scheme": "B", "event": "arrival"},
+        **{"participation": "full", "participation_later": "homogeneous"},
+        **{"low": 0 * both, "high": both, "q": np.ones(2)},
+        **{"low_later": 0 * both, "high_later": both, "q_later": np.full(2, 1e-3)},
+        **{
+            "n": np.ones(2),
+            "mu": 1.0,
+            "condition": 1.0,
+            "curvature": np.zeros((2, 1)),
+            "centre": np.array([[0.0], [1.0]]),
+        },
+        **{"noise": np.zeros(2), "loud": 1.0, "start": np.zeros(1)},
+    }
+    readings = {}
+    for form in claim.forms[:2]:
+        env = environment(claim.check_of(form), point, seed=0)
+        assert env["ruan_Delta_shift"] == 0
+        readings[form.variant] = read(form, env).violated
+    assert readings == {"published": True, "corrected": False}
 
 
 def test_members_weigh_as_the_objective_does():
