@@ -129,18 +129,28 @@ def test_the_printed_rate_fails_after_a_run_that_had_converged():
     """Two clients with minimisers 0 and 1; after the arrival everybody works in one of a thousand rounds."""
     claim, both = corollary_3_2_1.claim, np.ones(2, dtype=int)
     point = {
-        **{"N": 2, "d": 1, "E": 1, "tau_0": 1, "scheme": "B", "event": "arrival"},
-        **{"participation": "full", "participation_later": "homogeneous"},
-        **{"low": 0 * both, "high": both, "q": np.ones(2)},
-        **{"low_later": 0 * both, "high_later": both, "q_later": np.full(2, 1e-3)},
-        **{
-            "n": np.ones(2),
-            "mu": 1.0,
-            "condition": 1.0,
-            "curvature": np.zeros((2, 1)),
-            "centre": np.array([[0.0], [1.0]]),
-        },
-        **{"noise": np.zeros(2), "loud": 1.0, "start": np.zeros(1)},
+        "N": 2,
+        "d": 1,
+        "E": 1,
+        "tau_0": 1,
+        "scheme": "B",
+        "event": "arrival",
+        "participation": "full",
+        "participation_later": "homogeneous",
+        "low": 0 * both,
+        "high": both,
+        "q": np.ones(2),
+        "low_later": 0 * both,
+        "high_later": both,
+        "q_later": np.full(2, 1e-3),
+        "n": np.ones(2),
+        "mu": 1.0,
+        "condition": 1.0,
+        "curvature": np.zeros((2, 1)),
+        "centre": np.array([[0.0], [1.0]]),
+        "noise": np.zeros(2),
+        "loud": 1.0,
+        "start": np.zeros(1),
     }
     readings = {}
     for form in claim.forms[:2]:
