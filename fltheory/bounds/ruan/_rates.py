@@ -3,9 +3,15 @@ r"""Table 1: two clients on the line, for rates; and the point that a run tends 
 Rates: :math:`F_k(w) = \frac12(w - c_k)^2` with :math:`c = (-a, a)`, so that :math:`\mu = L = 1` and
 :math:`\Gamma = a^2/2`, with noise of equal variance :math:`\sigma^2` and :math:`E = 128` assigned steps; the run uses
 the learning rate of Theorem 3.1 and starts at distance 1 from :math:`w^* = 0`. Everything else is hidden in the
-constant of a rate.
+constant of a rate. A rate is one for :math:`\tau \gg \gamma/E`, when the start is forgotten; here :math:`\gamma/E =
+4\theta E/\mathbb E[\sum_k p_\tau^k s_\tau^k]`, so sweeps along which that grows take as many times more rounds.
 
-Limits: for decreasing rates a run tends to the minimiser of :math:`\sum_k \mathbb E[p_\tau^k s_\tau^k] F_k`.
+Limits: a run tends to the minimiser :math:`w_\infty` of :math:`\sum_k a_k F_k` with
+:math:`a_k = \mathbb E[p_\tau^k s_\tau^k]/\mathbb E[\sum_j p_\tau^j s_\tau^j]`, see ``_limit``. Bounds on the limit are
+searched over many laws of participation, with :math:`w_\infty` from exact moments. That runs tend there is a rate of
+its own, :math:`\mathbb E\|w_{\tau E}^{\mathcal G} - w_\infty\|^2 = O(1/(\tau E + \gamma))`, measured on runs
+whose length doubles: were the limit another point, the left-hand side would stop falling. Those runs have one client
+that completes all steps, and one that completes all or half of them, and is never, at times or always absent.
 """
 
 from __future__ import annotations
@@ -14,17 +20,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sympy import Sum
+from sympy import Le, Sum
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import EE, Env, scalar
+from fltheory.bounds._algebra import EE, BigO, Env, scalar
 from fltheory.bounds._claim import Experiments, Form, Instances, Method, Sweep, Sweeps
 from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, Gamma, N, k, mu, p, sigma_sq
-from fltheory.bounds.ruan import _theorem
-from fltheory.bounds.ruan._symbols import D, mean_ps, p_drawn, s_drawn
+from fltheory.bounds._symbols import E, Gamma, N, k, mu, p, sigma_sq, tau
+from fltheory.bounds.ruan import _limit, _theorem
+from fltheory.bounds.ruan._symbols import D, gamma, mean_ps, p_drawn, s_drawn
 from fltheory.experiment import Experiment
-from fltheory.participation import Participation
+from fltheory.participation import Participation, StepCounts
 from fltheory.quadratic.problem import Quadratic
 from fltheory.trajectories import Trajectories
 
@@ -42,7 +48,13 @@ MEANS = ((Gamma_all, Sum(p[k] * Gamma[k], (k, 1, N))), (sigma_bar_sq, Sum(p[k] *
 BIAS = Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / mean_ps
 """Weighted mean of the clients' gaps, with the weights that they get in a run."""
 
-BASE: dict[str, Any] = {"tau": 60, "sigma_sq": 1.0, "spread": 1.0, "N": 2}
+BASE: dict[str, Any] = {"tau": 24, "sigma_sq": 1.0, "spread": 1.0, "N": 2}
+RELIABLE: dict[str, Any] = {"slow": 2, "seldom": float("inf"), "idle": 1.0}
+
+
+def rounds_of(point: Params) -> int:
+    """Return the number of rounds, in sweeps along which the offset grows a multiple of what is swept."""
+    return int(point["tau"] * (point[point["times"]] if "times" in point else 1))
 
 
 def line(point: Params) -> Quadratic:
@@ -71,19 +83,53 @@ def rates(
             problem=problem,
             algorithm=Ruan(scheme=scheme),
             participation=work,
-            rounds=int(point["tau"]),
+            rounds=rounds_of(point),
             rate=_theorem.staircase(_theorem.setting(problem, work, scheme)),
         )
 
     def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
         assert isinstance(run.problem, Quadratic)
         env = _theorem.setting(run.problem, run.participation, scheme)
+        limit = _limit.of(run.problem, env)
         extra = {name: value(point, env) for name, value in more.items()}
-        return env | {"tau": point["tau"], "ruan_distance": trajectories.distance_sq[0, -1]} | extra
+        return (
+            env
+            | extra
+            | {
+                "tau": rounds_of(point),
+                "ruan_distance": trajectories.distance_sq[0, -1],
+                "ruan_from_limit": _limit.distances(limit, trajectories)[-1],
+            }
+        )
 
     # Sweeps fix all parameters; the space is what a single instance may be.
     space = Space({"N": Integer(1, 8), "tau": Integer(1, 1000), "sigma_sq": Real(0, 1e6), "spread": Real(0, 1e3)})
-    return Sweeps(source=Experiments(space=space, experiment=experiment, quantities=quantities), sweeps=sweeps)
+    source = Experiments(space=space, experiment=experiment, quantities=quantities, moments=True)
+    return Sweeps(source=source, sweeps=sweeps)
+
+
+def unequal(point: Params) -> Participation:
+    """Return one reliable client, and one that is slow or absent at times; or both mostly idle."""
+    pmf = np.zeros((2, STEPS + 1))
+    pmf[0, STEPS] = 1.0
+    pmf[1, STEPS] += 0.5 * (1 - 1 / point["seldom"])
+    pmf[1, STEPS // int(point["slow"])] += 0.5 * (1 - 1 / point["seldom"])
+    pmf[1, 0] += 1 / point["seldom"]
+    pmf /= point["idle"]
+    pmf[:, 0] += 1 - 1 / point["idle"]
+    return Participation(num_clients=2, local_steps=STEPS, steps=StepCounts(pmf=pmf))
+
+
+def limit_of_runs(scheme: str) -> Form:
+    """Return the rate at which runs approach their limit: never absent, absent at times, and always."""
+    sweeps = tuple(growing("tau", 32, 4, {**BASE, **RELIABLE, "seldom": s}, factor=2) for s in (float("inf"), 4.0, 1.0))
+    return Form(
+        variant="sharp@limit",
+        statement=Le(_limit.from_limit, BigO(1 / (tau * E + gamma))),
+        where=((gamma, _theorem.GAMMA),),
+        check=rates(scheme, unequal, sweeps),
+        note="runs tend to the minimiser for the weights that clients get on average",
+    )
 
 
 def growing(name: str, first: float, count: int, base: dict[str, Any], *, factor: int = 4) -> Sweep:
@@ -103,9 +149,7 @@ def limits(scheme: str) -> Instances:
         law = _theorem.two_values({**point, "participation": "heterogeneous"})
         work = Participation(num_clients=count, local_steps=steps, steps=law)
         env = _theorem.setting(problem, work, scheme)
-        weights = sum(c * a * s for c, a, s in zip(env["chance"], env["p_drawn"], env["s_drawn"], strict=True))
-        tends_to = problem.objective(weights / weights.sum()).w_star
-        return env | {"ruan_limit": ((tends_to - env["w_star"]) ** 2).sum()}
+        return env | {"ruan_limit": ((_limit.of(problem, env) - env["w_star"]) ** 2).sum()}
 
     parameters = _theorem.clients(most=3, schemes=(scheme,))
     for unused in ("participation", "noise", "loud", "start"):
@@ -113,8 +157,8 @@ def limits(scheme: str) -> Instances:
     return Instances(space=Space(parameters), realise=realise, method=Method.EXACT, rational=False)
 
 
-def limit_forms() -> tuple[Form, ...]:
-    """Return the published bound on the limit, and the sharp one."""
+def limit_forms(scheme: str) -> tuple[Form, ...]:
+    """Return the published bound on the limit, the sharp one, and that runs have this limit."""
     return (
         Form(statement=limit <= D / E, where=((D, _theorem.D_PRINTED),)),
         Form(
@@ -122,4 +166,5 @@ def limit_forms() -> tuple[Form, ...]:
             statement=limit <= 2 * BIAS / mu,
             note="2 in place of 64; approached when one client gets all the weight",
         ),
+        limit_of_runs(scheme),
     )

@@ -236,22 +236,17 @@ def best(clients: Clients, played: Round, coefficients: Any, outcome: int) -> An
 
 _STEP: Mapping[str, Parameter] = {**CLIENTS, **COMPLETED, "E": Integer(1, 2)}
 
-ROUNDS = Instances(space=Space({**CLIENTS, **COMPLETED, **NOISE}), realise=realise)
-"""Rounds with noise and fixed participation, for statements about a whole round."""
+ROUNDS = Instances(space=Space({**CLIENTS, **COMPLETED, **NOISE, "mu": Real(0.0078125, 10, log=True)}), realise=realise)
+"""Rounds with noise and fixed participation, for statements about a whole round; flat functions allow rates above 1."""
 
 STEPS = Instances(space=Space({**_STEP, **NOISE}), realise=realise_busy)
 """Rounds without idle steps, for statements about one step, which are trivial there."""
-
-FLAT_ROUNDS = Instances(
-    space=Space({**CLIENTS, **COMPLETED, **NOISE, "mu": Real(0.0078125, 0.125, log=True)}), realise=realise
-)
-"""Rounds with flat functions, which allow learning rates above 1."""
 
 QUIET_STEPS = Instances(space=Space(_STEP), realise=realise_busy)
 """The same without noise: one outcome."""
 
 LONGEST_STEPS = Instances(
-    effort=4,
+    effort=2,
     space=Space(
         {
             **CLIENTS,

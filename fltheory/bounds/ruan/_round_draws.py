@@ -64,6 +64,13 @@ def _drawn(point: Params) -> tuple[Clients, Any, Any, list[Draw]]:
     return clients, eta, theta, draws
 
 
+def quietly(point: Params) -> Params:
+    """Return the point with homogeneous devices and without noise, started close to the optimum."""
+    kind = ExactPoint if isinstance(point, ExactPoint) else dict
+    rest = {name: value for name, value in point.items() if name not in NOISE}
+    return kind({**rest, "devices": "homogeneous", "offset": point["offset"] / 16})
+
+
 def coefficients_of(scheme: str, weights: Any, completed: Any, steps: int) -> Any:
     """Return the aggregation coefficients of a scheme for given steps completed."""
     if scheme == "B":
@@ -88,6 +95,7 @@ def _shared(point: Params, clients: Clients, eta: Any, theta: Any, draws: list[D
 
 def realise_paths(point: Params) -> dict[str, Any]:
     """Return all pairs of a draw and an outcome of the noise."""
+    point = point if point["manner"] == "any" else quietly(point)
     clients, eta, theta, draws = _drawn(point)
     if sum(len(draw.played.averaged) for draw in draws) > MOST:
         raise Rejected(f"more than {MOST} outcomes")
@@ -121,17 +129,8 @@ def realise_given(point: Params) -> dict[str, Any]:
     return env | lists | {"Delta_before": before}
 
 
-PATHS = Instances(space=Space({**DRAWN, "E": Integer(1, 2)}), realise=realise_paths)
+PATHS = Instances(space=Space({**DRAWN, "E": Integer(1, 2), "manner": Choice(("any", "quiet"))}), realise=realise_paths)
 """Rounds with random participation; an outcome is a draw with an outcome of the noise."""
-
-QUIET_PATHS = Instances(
-    space=Space(
-        {name: parameter for name, parameter in DRAWN.items() if name not in NOISE}
-        | {"E": Integer(1, 2), "devices": Choice(("homogeneous",)), "offset": Real(-0.5, 0.5, shape=("d",))}
-    ),
-    realise=realise_paths,
-)
-"""The same with homogeneous devices and without noise, started close to the optimum."""
 
 GIVEN = Instances(space=Space(DRAWN), realise=realise_given)
 """Rounds with random participation; an outcome is a draw, noise is averaged out."""

@@ -13,6 +13,8 @@ nothing happens: moments are not conditional on :math:`K_\tau > 0`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,10 @@ V_PRINTED = Max(gamma**2 * distance_start, (16 * E / (mu * mean_ps)) ** 2 * EE(B
 
 B_PROVED = B_PRINTED + 2 * (E - 1) * G_sq * Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N))
 """With what correlation between participation and the models inside a round costs, see Theorem 3.1."""
+
+D_PROVED = 40 * E * Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / (mu * mean_ps)
+NOISE_PROVED = (16 * E / (mu * mean_ps)) ** 2 * EE(B_tau) / (3 * E)
+"""The constants of the proof on the page of Theorem 3.1."""
 
 CONSTANTS: tuple[tuple[sp.Symbol, Any], ...] = ((gamma, GAMMA), (D, D_PRINTED), (B_tau, B_PRINTED), (V, V_PRINTED))
 """Definitions of the theorem, in order."""
@@ -131,6 +137,7 @@ def law(problem: Quadratic, participation: Participation, scheme: Scheme, index:
         "theta": float((coefficients / weights).max()),
         "mean_ps": found.sum_p_s,
         "z": found.z,
+        "mean_ps_of": found.p_s,
     }
 
 
@@ -153,14 +160,35 @@ def setting(problem: Quadratic, participation: Participation, scheme: str) -> di
     return {"E": participation.local_steps, **constants(problem), **law(problem, participation, Scheme(scheme))}
 
 
+def some(problem: Quadratic, who: Any) -> Quadratic:
+    """Return some of the clients, with their own weights."""
+    return replace(
+        problem,
+        hessian=problem.hessian[who],
+        linear=problem.linear[who],
+        constant=problem.constant[who],
+        sample_counts=problem.sample_counts[who],
+        noise_sq=problem.noise_sq[who],
+        client_drift=None,
+        client_growth=None,
+    )
+
+
+def members(problem: Quadratic, participation: Participation, index: int) -> tuple[Quadratic, Participation]:
+    """Return the clients that are in the objective in a round, as a federation of its own."""
+    who = participation.members(index)
+    rest, steps = some(problem, who), StepCounts(pmf=participation.step_pmf(index)[who])
+    return rest, Participation(num_clients=rest.num_clients, local_steps=participation.local_steps, steps=steps)
+
+
 def staircase(env: Env, offset: Any = None) -> Inverse:
     """Return the learning rate of the theorem; ``offset`` stands for another gamma."""
     shift = compiled(GAMMA)(env) if offset is None else offset
     return Inverse(scale=16 / (env["mu"] * env["mean_ps"]), shift=float(shift) / env["E"])
 
 
-def experiment(point: Params, *, rounds: int) -> Experiment:
-    """Return the run of a point with the theorem's learning rate."""
+def experiment(point: Params, *, rounds: int, within: Callable[..., Env] = setting) -> Experiment:
+    """Return the run of a point with the theorem's learning rate; ``within`` returns what the rate depends on."""
     problem = quadratics(point)
     participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=two_values(point))
     return Experiment(
@@ -168,20 +196,22 @@ def experiment(point: Params, *, rounds: int) -> Experiment:
         algorithm=Ruan(scheme=point["scheme"]),
         participation=participation,
         rounds=rounds,
-        rate=staircase(setting(problem, participation, point["scheme"])),
+        rate=staircase(within(problem, participation, point["scheme"])),
     )
 
 
-def along(run: Experiment, trajectories: Trajectories) -> dict[str, Any]:
-    """Return the curves of a run and the smallest bound on its gradients."""
+def along(run: Experiment, trajectories: Trajectories, first: int = 0) -> dict[str, Any]:
+    """Return the curves of a run from a round on, and the smallest bound on the gradients of the clients there."""
     mean, covariance = trajectories.curve("model_mean")[0], trajectories.curve("model_covariance")[0]
-    rates = np.array([run.rate_at(index) for index in range(run.rounds)])
+    rates = np.array([run.rate_at(index) for index in range(first, run.rounds)])
     assert isinstance(run.problem, Quadratic)
-    norms = local_gradient_sq(run.problem, mean[:-1], covariance[:-1], rates, run.participation.local_steps)
-    curve = trajectories.distance_sq[0]
+    norms = local_gradient_sq(run.problem, mean[first:-1], covariance[first:-1], rates, run.participation.local_steps)[
+        :, run.participation.members(first)
+    ]
+    curve = trajectories.distance_sq[0, first:]
     # From round 1 on: round 0 holds by definition of V, at times with equality, and would hide the others.
     return {
-        "tau": np.arange(1, run.rounds + 1),
+        "tau": np.arange(1, len(curve)),
         "ruan_distance": curve[1:],
         "ruan_distance_start": curve[0],
         "ruan_gradient_sq": norms,

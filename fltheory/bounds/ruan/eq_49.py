@@ -23,8 +23,8 @@ is,
 
 How the proof goes on from here is said at (60) and (62).
 
-Instances: rounds with noise and any participation; for ``published@expected`` rounds of one step at the largest
-learning rate, see ``_round``.
+Instances: rounds with noise and any participation; for ``published@expected``, which for :math:`E = 1` is that of (46),
+the first steps described there, in which ``corrected@first-step`` is searched too.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.4.
 """
@@ -67,11 +67,15 @@ claim = Claim(
             check=LONGEST_STEPS,
             note="expectations, and the missing factor of (45) restored",
         ),
-        Form(
-            variant="corrected",
-            statement=Le(EE(end), EE(progress + scaled + gamma_tau * (1 - eta * L) * Sum(ascent(i), steps))),
-            where=(factor,),
-            note="expectations, the sum over steps kept, the factor of (44) kept",
+        *(
+            Form(
+                variant=variant,
+                statement=Le(EE(end), EE(progress + scaled + gamma_tau * (1 - eta * L) * Sum(ascent(i), steps))),
+                where=(factor,),
+                check=check,
+                note="expectations, the sum over steps kept, the factor of (44) kept",
+            )
+            for variant, check in (("corrected", ROUNDS), ("corrected@first-step", LONGEST_STEPS))
         ),
     ),
     assumptions=(small_rate,),

@@ -37,10 +37,10 @@ from typing import Any
 
 from sympy import Le, Max, Rational
 
-from fltheory.bounds._algebra import compiled
 from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import ExactPoint, Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, L, eta, mu, tau
+from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._symbols import E, eta, mu, tau
+from fltheory.bounds.ruan._induction import CONSTANTS, DISTANCES, fulfilled
 from fltheory.bounds.ruan._symbols import (
     D,
     Delta_later,
@@ -56,13 +56,14 @@ from fltheory.bounds.ruan._symbols import (
     theta,
     z_tau,
 )
+from fltheory.bounds.ruan._theorem import GAMMA
 
 at = tau * E + gamma
 unit = 16 * E / (mu * mean_ps)
 bound = (M_tau * D + V) / at
 recursion = (1 - mu * eta * mean_ps / 8) * Delta_now + eta**2 * mean_B + 2 * eta * z_tau * mean_ps_Gamma
 definitions = (
-    (gamma, Max(32 * E * (1 + theta) * L / (mu * mean_ps), 4 * E**2 * theta / mean_ps)),
+    (gamma, GAMMA),
     (eta, unit / at),
     (D, 64 * E * mean_ps_Gamma / (mu * mean_ps)),
     (V, Max(gamma**2 * Delta_start, unit**2 * mean_B / E)),
@@ -79,25 +80,12 @@ last = (M_next * D + V) / (at + E)
 
 def realise(point: Params) -> dict[str, Any]:
     """Return constants, and distances that fulfil the premises."""
-    env: dict[str, Any] = {
-        "E": point["E"],
+    env = {
         "tau": point["tau"],
-        "mu": point["mu"],
-        "L": point["mu"] * point["condition"],
-        "theta": point["theta"],
         "mean_ps": point["theta"] * point["E"] * point["activity"],
         "mean_B": point["B"],
-        "mean_ps_Gamma": point["Gamma"],
-        "M_tau": point["tau"] * point["heterogeneous"],
-        "z_tau": point["z"],
-        "Delta_start": point["start"],
     }
-    exact = isinstance(point, ExactPoint)
-    for letter, value in definitions:
-        env[letter.name] = compiled(value)(env, exact=exact)
-    env["Delta_now"] = point["now"] * compiled(bound)(env, exact=exact)
-    env["Delta_later"] = point["later"] * compiled(recursion)(env, exact=exact)
-    return env
+    return fulfilled(point, env, definitions, bound, recursion)
 
 
 claim = Claim(
@@ -124,19 +112,11 @@ claim = Claim(
     check=Instances(
         space=Space(
             {
-                "E": Integer(1, 5),
+                **CONSTANTS,
+                **DISTANCES,
                 "tau": Integer(0, 30),
-                "z": Integer(0, 1),
-                "mu": Real(0.01, 100, log=True),
-                "condition": Real(1, 1000, log=True),
-                "theta": Real(0.05, 20, log=True),
                 "activity": Real(0.001, 1, log=True),
                 "B": Real(0, 10000),
-                "Gamma": Real(0, 100),
-                "heterogeneous": Real(0, 1),
-                "start": Real(0, 10),
-                "now": Real(0, 1),
-                "later": Real(0, 1),
             }
         ),
         realise=realise,

@@ -28,19 +28,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Eq, Le, Max
+from sympy import Eq, Le
 
 from fltheory.bounds._algebra import scalar
 from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
 from fltheory.bounds._space import Integer, Params, Real, Space
 from fltheory.bounds._symbols import E, L, eta, mu, tau
+from fltheory.bounds.ruan._induction import CONSTANTS, constants
 from fltheory.bounds.ruan._symbols import gamma, mean_ps, theta
+from fltheory.bounds.ruan._theorem import GAMMA
 
 eta_0 = scalar("eta_0", r"\eta_0", "local learning rate in the first round")
 
 unit = 16 * E / (mu * mean_ps)
 definitions = (
-    (gamma, Max(32 * E * (1 + theta) * L / (mu * mean_ps), 4 * E**2 * theta / mean_ps)),
+    (gamma, GAMMA),
     (eta, unit / (tau * E + gamma)),
     (eta_0, unit / gamma),
 )
@@ -49,14 +51,7 @@ smooth, contracting = 1 / (2 * (1 + theta) * L), 4 / (mu * E * theta)
 
 def realise(point: Params) -> dict[str, Any]:
     """Return the constants."""
-    return {
-        "E": point["E"],
-        "tau": point["tau"],
-        "mu": point["mu"],
-        "L": point["mu"] * point["condition"],
-        "theta": point["theta"],
-        "mean_ps": point["theta"] * point["E"] * point["activity"],
-    }
+    return constants(point) | {"tau": point["tau"], "mean_ps": point["theta"] * point["E"] * point["activity"]}
 
 
 def both(denominator: Any) -> tuple[Any, ...]:
@@ -80,16 +75,7 @@ claim = Claim(
         ),
     ),
     check=Instances(
-        space=Space(
-            {
-                "E": Integer(1, 5),
-                "tau": Integer(0, 30),
-                "mu": Real(0.01, 100, log=True),
-                "condition": Real(1, 1000, log=True),
-                "theta": Real(0.05, 20, log=True),
-                "activity": Real(0.001, 1, log=True),
-            }
-        ),
+        space=Space({**CONSTANTS, "tau": Integer(0, 30), "activity": Real(0.001, 1, log=True)}),
         realise=realise,
     ),
 )

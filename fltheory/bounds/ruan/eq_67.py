@@ -49,10 +49,11 @@ from typing import Any
 
 from sympy import Eq, Le, Max, Sum
 
-from fltheory.bounds._algebra import compiled, family, scalar
+from fltheory.bounds._algebra import family, scalar
 from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import ExactPoint, Integer, Params, Real, Space
+from fltheory.bounds._space import Integer, Params, Real, Space
 from fltheory.bounds._symbols import E, L, eta, mu, t, tau
+from fltheory.bounds.ruan._induction import CONSTANTS, DISTANCES, fulfilled
 from fltheory.bounds.ruan._symbols import (
     D,
     Delta_later,
@@ -111,27 +112,14 @@ added = (
 def realise(definitions: tuple[Any, ...], point: Params) -> dict[str, Any]:
     """Return constants of all rounds, and distances that fulfil the premises."""
     sums = point["activity"] * point["theta"] * point["E"]
-    env: dict[str, Any] = {
-        "E": point["E"],
+    env = {
         "tau": point["rounds"] - 2,
-        "mu": point["mu"],
-        "L": point["mu"] * point["condition"],
-        "theta": point["theta"],
         "mean_ps_at": sums,
         "mean_ps_min": min(sums),
         "mean_B_t": point["B"],
-        "mean_ps_Gamma": point["Gamma"],
-        "M_tau": (point["rounds"] - 2) * point["heterogeneous"],
-        "z_tau": point["z"],
-        "Delta_start": point["start"],
+        "ruan_D": 64 * point["E"] * point["Gamma"] / (point["mu"] * sums[-2]),
     }
-    env["ruan_D"] = 64 * env["E"] * env["mean_ps_Gamma"] / (env["mu"] * sums[-2])
-    exact = isinstance(point, ExactPoint)
-    for letter, value in definitions:
-        env[letter.name] = compiled(value)(env, exact=exact)
-    env["Delta_now"] = point["now"] * compiled(bound)(env, exact=exact)
-    env["Delta_later"] = point["later"] * compiled(recursion)(env, exact=exact)
-    return env
+    return fulfilled(point, env, definitions, bound, recursion)
 
 
 def checked(definitions: tuple[Any, ...]) -> Instances:
@@ -141,18 +129,10 @@ def checked(definitions: tuple[Any, ...]) -> Instances:
             {
                 # The round after the present one is needed as well: the definition as printed refers to it.
                 "rounds": Integer(2, 5),
-                "E": Integer(1, 4),
-                "z": Integer(0, 1),
-                "mu": Real(0.01, 100, log=True),
-                "condition": Real(1, 1000, log=True),
-                "theta": Real(0.05, 20, log=True),
+                **CONSTANTS,
+                **DISTANCES,
                 "activity": Real(0.001, 1, log=True, shape=("rounds",)),
                 "B": Real(0.001, 10000, log=True, shape=("rounds",)),
-                "Gamma": Real(0, 100),
-                "heterogeneous": Real(0, 1),
-                "start": Real(0, 10),
-                "now": Real(0, 1),
-                "later": Real(0, 1),
             }
         ),
         realise=functools.partial(realise, definitions),

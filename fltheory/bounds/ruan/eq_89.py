@@ -32,7 +32,8 @@ if :math:`\gamma \ge 1`, hence
    \le \frac{\Gamma_l}{D} + \sqrt{\frac{\Gamma_l (\tau_0 E + \gamma)}{D E}} .
 
 Instances: free constants with :math:`D a \le E V` and :math:`\Gamma_l a \ge C_3`; for the order :math:`\Gamma_l` over
-eight decades.
+eight decades. :math:`f_0` and :math:`f_1` are homogeneous in :math:`(V, D, \Gamma_l)`, so that :math:`V \ge 10` is no
+restriction for the corrected forms.
 
 Source: Ruan et al., AISTATS 2021, appendix A.6, (89).
 """
@@ -83,9 +84,9 @@ constants = Instances(
             "E": Integer(1, 5),
             "tau_0": Integer(0, 1000),
             "gamma": Real(1, 100, log=True),
-            "V": Real(0.01, 1000, log=True),
+            "V": Real(10, 1e6, log=True),
             "falling": Real(0.001, 1, log=True),
-            "Gamma": Real(0.001, 1e8, log=True),
+            "Gamma": Real(1, 1e11, log=True),
             "later": Real(0, 1000),
         }
     ),

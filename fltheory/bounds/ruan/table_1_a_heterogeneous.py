@@ -6,10 +6,10 @@ biased; as published
 .. math:: \lim_{\tau\to\infty} \mathbb E\|w_{\tau E}^{\mathcal G} - w^*\|^2 \le \frac DE
    = \frac{64\sum_k \mathbb E[p_\tau^k s_\tau^k]\,\Gamma_k}{\mu\,\mathbb E[\sum_k p_\tau^k s_\tau^k]} .
 
-With decreasing learning rates the run tends to the minimiser :math:`w_\infty` of :math:`\sum_k a_k F_k`, where
-:math:`a_k = \mathbb E[p_\tau^k s_\tau^k]/\mathbb E[\sum_j p_\tau^j s_\tau^j]`: steps of order :math:`\eta_\tau` are
-weighted by these means, fluctuations and drift inside rounds are of higher order. Given a complete client or not
-makes no difference to :math:`a_k`.
+The run tends to the minimiser :math:`w_\infty` of :math:`\sum_k a_k F_k`, where
+:math:`a_k = \mathbb E[p_\tau^k s_\tau^k]/\mathbb E[\sum_j p_\tau^j s_\tau^j]` is proportional to
+:math:`p^k\,\mathbb E[\mathbf 1[s_\tau^k = E]/K_\tau]` (:mod:`~fltheory.bounds.ruan.theorem_3_1`, ``sharp@limit``).
+Given a complete client or not makes no difference to :math:`a_k`.
 
 **Derivation of the sharp form.** :math:`\sum_k a_k F_k` is :math:`\mu`-strongly convex with minimiser
 :math:`w_\infty`, so
@@ -19,8 +19,8 @@ makes no difference to :math:`a_k`.
 that is 2 in place of 64. Equality needs clients that agree on a minimiser and have curvature :math:`\mu`: it is
 approached as the weights :math:`a_k` concentrate on one client with curvature :math:`\mu`.
 
-Instances: up to three clients with quadratics of different curvature and step laws of two values each; the moments
-are enumerated, and the limit is computed from them, not simulated.
+Instances: up to three clients with quadratics of different curvature and step laws of two values each, absent clients
+among them, with moments enumerated; for ``sharp@limit`` runs, see ``_rates``.
 
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.1
 """
@@ -35,7 +35,7 @@ claim = Claim(
     kind=Kind.RATE,
     title="scheme A, heterogeneous participation: remaining distance",
     source=Source("ruan", "Corollary 4.0.1, Table 1"),
-    forms=_rates.limit_forms(),
+    forms=_rates.limit_forms("A"),
     uses=("ruan.theorem-3.1", "ruan.eq-71", "ruan.eq-72"),
     check=_rates.limits("A"),
 )

@@ -17,7 +17,8 @@ and :math:`\operatorname{Var}(s_\tau) \le E\,\mathbb E[s_\tau]`, so both depende
 only through randomness of the step counts.
 
 Instances: sweeps of :math:`\tau`, :math:`\sigma^2`, :math:`\Gamma` and :math:`1/\mathbb E[s_\tau]` with two clients
-that complete all steps or none, in exact expectation.
+that complete all steps or none, in exact expectation; the last one with rounds in proportion to
+:math:`1/\mathbb E[s_\tau]`, as is the offset of the learning rate, see ``_rates``.
 
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.2.
 """
@@ -57,10 +58,10 @@ claim = Claim(
         "B",
         participation,
         (
-            growing("tau", 40, 5, base, factor=2),
+            growing("tau", 20, 5, {**base, "rarely": 1.5}, factor=2),
             growing("sigma_sq", 1.0, 7, base, factor=8),
             growing("spread", 1.0, 6, base),
-            growing("rarely", 1.0, 6, base, factor=2),
+            growing("rarely", 4.0, 4, {**base, "tau": 8, "times": "rarely"}, factor=2),
         ),
         ruan_mean_s=lambda point, env: STEPS / point["rarely"],
     ),

@@ -18,8 +18,9 @@ directions, and less otherwise. Drift inside rounds is of order :math:`1/\tau^2`
 rate as long as there is noise.
 
 Instances: sweeps of :math:`\tau`, :math:`\sigma^2`, :math:`\Gamma` and :math:`\mathbb E[1/s_\tau]` with two clients
-that complete all steps or, with probability one half, a fraction of them, in exact expectation. The sharp form is not
-swept in :math:`\Gamma`, whose part dies out with :math:`\tau` only.
+that complete all steps or, with probability one half, a fraction of them, in exact expectation; the last one with
+rounds in proportion to the inverse of that fraction, as is the offset of the learning rate, see ``_rates``. The sharp
+form is not swept in :math:`\Gamma`, whose part dies out with :math:`\tau` only.
 
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.3.
 """
@@ -53,7 +54,7 @@ def participation(point: Params) -> Participation:
 base = {**BASE, "slow": 2}
 extra = {"ruan_mean_inverse": lambda point, env: (1 + point["slow"]) / (2 * STEPS)}
 in_time, in_noise = growing("tau", 20, 5, base, factor=2), growing("sigma_sq", 1.0, 7, base, factor=8)
-in_spread, in_slowness = growing("spread", 1.0, 6, base), growing("slow", 1, 6, base, factor=2)
+in_spread, in_slowness = growing("spread", 1.0, 6, base), growing("slow", 1, 5, {**base, "times": "slow"}, factor=2)
 
 claim = Claim(
     id="ruan.table-1-C-homogeneous",

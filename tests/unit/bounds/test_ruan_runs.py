@@ -1,0 +1,189 @@
+"""Runs behind the claims on flexible participation: shifts, limits, fast reboot."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sympy import Le
+
+from fltheory.bounds._algebra import BigO
+from fltheory.bounds._claim import Claim, Form, Kind, Rejected, Source
+from fltheory.bounds._symbols import E, tau
+from fltheory.bounds.ruan import _limit, _rates, _reboot, _theorem, corollary_3_2_1, theorem_3_1
+from fltheory.bounds.ruan._symbols import distance, gamma
+from fltheory.engines import simulate
+from fltheory.participation import Participation, StepCounts
+from fltheory.recording import Record
+from fltheory.validation.decide import check
+from fltheory.validation.evaluate import read
+from fltheory.validation.search import random_points
+from fltheory.validation.trials import environment
+from fltheory.validation.verdict import Outcome
+
+MOMENTS = Record(consensus=False, moments=True)
+
+
+def drawn(space, count, seed=0):
+    return list(random_points(space, np.random.default_rng(seed), count))
+
+
+def some_problem(count=3):
+    rng = np.random.default_rng(5)
+    hessian, centre = rng.uniform(1, 3, (count, 2)), rng.uniform(-2, 2, (count, 2))
+    point = {
+        "curvature": (hessian - hessian.min()) / (hessian.max() - hessian.min()),
+        "mu": 1.0,
+        "condition": 3.0,
+        "centre": centre,
+        "n": rng.uniform(0.5, 2, count),
+        "noise": np.ones(count),
+        "loud": 0.1,
+        "start": np.zeros(2),
+    }
+    return _theorem.quadratics(point)
+
+
+def steps(*rows):
+    return Participation(num_clients=len(rows), local_steps=len(rows[0]) - 1, steps=StepCounts(pmf=np.array(rows)))
+
+
+def limit(problem, participation, scheme):
+    return _limit.of(problem, _theorem.setting(problem, participation, scheme))
+
+
+@pytest.mark.parametrize("scheme", "ABC")
+def test_homogeneous_participation_has_the_minimiser_for_its_limit(scheme):
+    problem = some_problem()
+    law = [0.3, 0.2, 0.5]
+    assert limit(problem, steps(law, law, law), scheme) == pytest.approx(_theorem.constants(problem)["w_star"])
+
+
+def test_scheme_c_is_unbiased_while_nobody_is_inactive_and_b_is_not():
+    problem, work = some_problem(), steps([0, 1, 0], [0, 0.5, 0.5], [0, 0, 1])
+    best = _theorem.constants(problem)["w_star"]
+    assert limit(problem, work, "C") == pytest.approx(best)
+    means = problem.weights * [1, 1.5, 2]
+    assert limit(problem, work, "B") == pytest.approx(problem.objective(means / means.sum()).w_star)
+    assert np.abs(limit(problem, work, "B") - best).max() > 0.01
+
+
+@pytest.mark.parametrize("scheme", "ABC")
+def test_a_client_that_never_works_leaves_no_trace(scheme):
+    problem, law = some_problem(), [0.3, 0.2, 0.5]
+    rest = _theorem.some(problem, np.array([True, True, False]))
+    found = limit(problem, steps(law, law, [1, 0, 0]), scheme)
+    assert found == pytest.approx(limit(rest, steps(law, law), scheme))
+
+
+def test_inactive_and_absent_clients_of_all_schemes_are_among_the_instances():
+    points = drawn(theorem_3_1.claim.check.space, 400)
+    seen = set()
+    for point in points:
+        pmf = np.asarray(_theorem.two_values(point).pmf)
+        kinds = {"never" if row[0] == 1 else "at times" if row[0] > 0 else "always" for row in pmf}
+        seen |= {(point["scheme"], point["participation"], kind) for kind in kinds}
+    random_laws = set(itertools.product("ABC", ("homogeneous", "heterogeneous"), ("never", "at times", "always")))
+    assert random_laws <= seen
+
+
+def test_a_wrong_limit_is_noticed():
+    right = _rates.limit_of_runs("B")
+    wrong = Form(statement=Le(distance, BigO(1 / (tau * E + gamma))), where=right.where)
+    claim = Claim(
+        id="ruan.planted", kind=Kind.RATE, title="", source=Source("ruan", ""), forms=(wrong,), check=right.check
+    )
+    assert check(claim)[0].outcome is Outcome.VIOLATED
+
+
+@pytest.mark.parametrize("fast_reboot", [False, True])
+def test_runs_go_through_the_shift(fast_reboot):
+    """Before it the old objective counts, after it the new one; the learning rate restarts at its first value."""
+    source = corollary_3_2_1.runs(("arrival", "departure"), fast_reboot=fast_reboot)
+    kinds = set()
+    for point in drawn(source.space, 12):
+        try:
+            run = source.experiment(point)
+        except Rejected:
+            continue
+        first, participation = point["tau_0"], run.participation
+        trajectories = simulate(run, engine="exact", record=MOMENTS)
+        env = source.quantities(point, run, trajectories)
+        away = [_limit.distances(env[name], trajectories) for name in ("w_star", "w_new")]
+        assert env["ruan_Delta_shift"] == pytest.approx(away[0][first])
+        assert env["ruan_distance_new"] == pytest.approx(away[1][first + 1 :])
+        assert len(env["ruan_since"]) == corollary_3_2_1.AFTER
+        assert run.rate_at(first) == run.rate_at(0)
+        before, after = (participation.members(index).sum() for index in (first - 1, first))
+        assert (before, after) == (
+            (env["N"] - 1, env["N"]) if point["event"] == "arrival" else (env["N"] + 1, env["N"])
+        )
+        raised = fast_reboot and point["event"] == "arrival"
+        usual = _theorem.setting(*_theorem.members(run.problem, participation, first), point["scheme"])
+        ratios = np.array(env["p_drawn"])[:, -1], np.array(usual["p_drawn"])[:, -1]
+        assert ratios[0] == pytest.approx(3 * ratios[1] if raised else ratios[1])
+        kinds.add(point["event"])
+    assert kinds == {"arrival", "departure"}
+
+
+def test_the_printed_rate_fails_after_a_run_that_had_converged():
+    """Two clients with minimisers 0 and 1; after the arrival everybody works in one of a thousand rounds."""
+    claim, both = corollary_3_2_1.claim, np.ones(2, dtype=int)
+    point = {
+        "N": 2,
+        "d": 1,
+        "E": 1,
+        "tau_0": 1,
+        "scheme": "B",
+        "event": "arrival",
+        "participation": "full",
+        "participation_later": "homogeneous",
+        "low": 0 * both,
+        "high": both,
+        "q": np.ones(2),
+        "low_later": 0 * both,
+        "high_later": both,
+        "q_later": np.full(2, 1e-3),
+        "n": np.ones(2),
+        "mu": 1.0,
+        "condition": 1.0,
+        "curvature": np.zeros((2, 1)),
+        "centre": np.array([[0.0], [1.0]]),
+        "noise": np.zeros(2),
+        "loud": 1.0,
+        "start": np.zeros(1),
+    }
+    readings = {}
+    for form in claim.forms[:2]:
+        env = environment(claim.check_of(form), point, seed=0)
+        assert env["ruan_Delta_shift"] == 0
+        readings[form.variant] = read(form, env).violated
+    assert readings == {"published": True, "corrected": False}
+
+
+def test_members_weigh_as_the_objective_does():
+    source = corollary_3_2_1.runs()
+    for point in drawn(source.space, 20):
+        participation = corollary_3_2_1.participation_of(point, fast_reboot=False)
+        problem = _theorem.quadratics(point)
+        for index in (0, point["tau_0"]):
+            rest, work = _theorem.members(problem, participation, index)
+            weights = participation.objective_weights(index, problem.weights, problem.sample_counts)
+            assert rest.weights == pytest.approx(weights[participation.members(index)])
+            assert work.step_pmf(0) == pytest.approx(participation.step_pmf(index)[participation.members(index)])
+
+
+def test_fast_reboot_changes_the_distance_as_derived():
+    source = _reboot.on_the_fly(0.5)
+    compared = 0
+    for point in drawn(source.space, 40):
+        try:
+            env = environment(source, point, seed=0)
+        except Rejected:
+            continue
+        own, eta, share = env["ruan_grad_l_now"], env["eta"], env["ruan_share"]
+        second = eta * env["ruan_grad_new_now"] @ own + eta * share * own @ own
+        derived = 4 * eta * share * (second - (env["ruan_w_now"] - env["w_new"]) @ own)
+        scale = max(env["ruan_after_fast"], env["ruan_after_plain"])
+        assert env["ruan_after_fast"] - env["ruan_after_plain"] == pytest.approx(derived, rel=1e-4, abs=1e-11 * scale)
+        compared += 1
+    assert compared > 20
