@@ -128,6 +128,9 @@ B_PROVED = second_order(p_drawn, s_drawn, inner_proved(p_drawn, s_drawn)) + (4 *
 )
 """The same as the corrected recursion needs it."""
 
+METRIC = Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N))
+"""Weighted metric of those who work."""
+
 work_fixed = Sum(p_tau[k] * s_tau[k], (k, 1, N))
 work_drawn = EE(Sum(p_drawn[k] * s_drawn[k], (k, 1, N)))
 gaps_drawn = Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N))

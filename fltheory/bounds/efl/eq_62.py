@@ -31,8 +31,8 @@ from sympy import Expr, Le, Sum
 
 from fltheory.bounds._algebra import EE
 from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, F, Gamma, N, j, k, w_star
-from fltheory.bounds.efl._round import DRAWN_ROUNDS, gaps_drawn
+from fltheory.bounds._symbols import E, F, N, j, k, w_star
+from fltheory.bounds.efl._round import DRAWN_ROUNDS, METRIC, gaps_drawn
 from fltheory.bounds.efl._symbols import r_tau
 from fltheory.bounds.ruan._symbols import p_drawn, s_drawn, w_bar
 
@@ -41,7 +41,6 @@ def _ascent(step: Any) -> Expr:
     return Sum(p_drawn[k] * s_drawn[k] * (F(k, w_star) - F(k, w_bar[step])), (k, 1, N))
 
 
-metric = Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N))
 inside = ((j, 0, E - 1),)
 
 claim = Claim(
@@ -50,7 +49,7 @@ claim = Claim(
     title="vanishing of the heterogeneity term",
     source=Source("efl", "appendix A.2.1, (62) (long version)"),
     forms=(
-        Form(statement=Le(_ascent(j), r_tau * metric), over=inside),
+        Form(statement=Le(_ascent(j), r_tau * METRIC), over=inside),
         Form(
             variant="published@expected",
             statement=Le(EE(_ascent(j)), r_tau * gaps_drawn),
