@@ -39,7 +39,10 @@ DRAWN: Mapping[str, Parameter] = {
 
 def realise_drawn(point: Params) -> dict[str, Any]:
     """Return a round with drawn participation: every client completes one of two step counts, independently."""
-    point = type(point)({**point, "offset": point["near"] * point["offset"], "noise": point["loud"] * point["noise"]})  # type: ignore[call-arg]
+    scaled = {"offset": point["near"] * point["offset"]}
+    if "noise" in point:
+        scaled["noise"] = point["loud"] * point["noise"]
+    point = type(point)({**point, **scaled})  # type: ignore[call-arg]
     clients, count, steps = clients_of(point), point["N"], point["E"]
     even = point["participation"] == "homogeneous"
     cases = []
@@ -90,6 +93,12 @@ def realise_drawn(point: Params) -> dict[str, Any]:
 
 DRAWN_ROUNDS = Instances(space=Space(DRAWN), realise=realise_drawn)
 """Rounds with noise and drawn participation."""
+
+QUIET_DRAWN_ROUNDS = Instances(
+    space=Space({name: DRAWN[name] for name in DRAWN if name not in ("noise", "loud")} | {"E": Integer(1, 3)}),
+    realise=realise_drawn,
+)
+"""The same without noise, for statements that it does not enter."""
 
 FACTOR: Expr = 2 + mu / (2 * (1 + theta) * L)
 

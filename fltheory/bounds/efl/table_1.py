@@ -33,6 +33,7 @@ Source: EFL, Table 1 and section 3.2, both versions.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from sympy import Le, sqrt
@@ -71,14 +72,19 @@ def compared(point: Params) -> dict[str, Any]:
 
 def measured(point: Params) -> dict[str, Any]:
     """Return the rounds that a noisy quadratic needs."""
-    low, epsilon, noise = 1 / point["inverse_mu"], 1 / point["inverse_epsilon"], 1 / point["S"]
+    return _needed(int(point["S"]), 1 / point["inverse_mu"], 1 / point["inverse_epsilon"])
+
+
+@functools.lru_cache(maxsize=64)
+def _needed(clients: int, low: float, epsilon: float) -> dict[str, Any]:
+    """Return the same; forms share the points of their sweeps."""
     offset = 64 / low
     flat = steep = largest = 0.0
     last = {"distance": 1, "gap": 1}
-    for index in range(int(400 / (low**2 * epsilon * point["S"]) + 40 * offset)):
+    for index in range(int(400 / (low**2 * epsilon * clients) + 40 * offset)):
         rate = 16 / (low * (index + 1 + offset))
-        flat = (1 - rate * low) ** 2 * flat + rate**2 * noise
-        steep = (1 - rate) ** 2 * steep + rate**2 * noise
+        flat = (1 - rate * low) ** 2 * flat + rate**2 / clients
+        steep = (1 - rate) ** 2 * steep + rate**2 / clients
         largest = max(largest, low**2 * flat + steep)
         if flat + steep > epsilon:
             last["distance"] = index + 1
@@ -90,7 +96,7 @@ def measured(point: Params) -> dict[str, Any]:
         "mu": low,
         "L": 1.0,
         "efl_epsilon": epsilon,
-        "efl_S": point["S"],
+        "efl_S": clients,
         "efl_G": (2.0 + largest) ** 0.5,
         "efl_rounds_distance": last["distance"],
         "efl_rounds_gap": last["gap"],
