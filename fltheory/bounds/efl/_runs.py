@@ -27,7 +27,7 @@ from fltheory.bounds._claim import Rejected
 from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real
 from fltheory.bounds.efl import _theorem
 from fltheory.bounds.ruan._theorem import two_values
-from fltheory.checks import Floats, Ints
+from fltheory.checks import Floats
 from fltheory.engines.terms import Terms
 from fltheory.experiment import Experiment
 from fltheory.oracle import Oracle, Round
@@ -41,9 +41,6 @@ HUGE = 1e100
 
 STILL = 1e-12
 """Learning rate of the round before the first one."""
-
-WARM = -1
-"""Number of its law of participation."""
 
 MOST = 1024
 """Courses that are still run side by side."""
@@ -59,7 +56,7 @@ def clients(*, most: int, dim: int) -> dict[str, Parameter]:
         "N": Integer(1, most),
         "d": Integer(1, dim),
         "E": Integer(1, 3),
-        "T": Integer(1, 16),
+        "T": Integer(1, 12),
         "change": Integer(1, 5),
         "form": Choice(("any", "flat")),
         "work": Choice(("all", "some")),
@@ -119,9 +116,9 @@ class Course(NamedTuple):
         """The expected squared distance, shape ``(rounds + 1,)``."""
         return self.chance @ self.distance_sq
 
-    def without_first(self) -> Course:
-        """Return the courses from the second round on."""
-        return self._replace(distance_sq=self.distance_sq[:, 1:], gradient_sq=self.gradient_sq[1:])
+    def without(self, rounds: int) -> Course:
+        """Return the courses without their first rounds."""
+        return self._replace(distance_sq=self.distance_sq[:, rounds:], gradient_sq=self.gradient_sq[rounds:])
 
 
 class _Watched:
@@ -146,22 +143,29 @@ class _Watched:
         return found
 
 
-def enumerated(run: Experiment, which: Ints) -> Course:
-    """Return all courses that participation can take, with their chances; ``which`` numbers the laws of the rounds."""
-    terms = Terms(run)
-    laws = {law: terms.outcomes(int(np.argmax(which == law)), limit=MOST) for law in set(which[: run.rounds].tolist())}
-    total = math.prod(len(laws[law]) for law in which[: run.rounds])
+def enumerated(run: Experiment, laws: _theorem.Schedule) -> Course:
+    """Return all courses that participation can take, with their chances."""
+    weights = run.problem.weights
+    drawn = [(law["chance"], np.asarray(law["s_drawn"], dtype=np.int64)) for law in laws.laws]
+    total = math.prod(len(drawn[law][0]) for law in laws.which[: run.rounds])
     if total > MOST:
         raise Rejected(f"participation can take {total} courses")
     chance = np.ones(total)
     rounds, stride = [], total
     for index in range(run.rounds):
-        law = laws[which[index]]
-        stride //= len(law)
-        pick = np.arange(total) // stride % len(law)
-        chance *= np.array([probability for probability, _ in law])[pick]
-        steps, weights = (np.concatenate([getattr(work, name) for _, work in law]) for name in ("steps", "weights"))
-        work = replace(law[0][1], index=index, rate=run.rate_at(index), steps=steps[pick], weights=weights[pick])
+        chances, steps = drawn[laws.which[index]]
+        stride //= len(chances)
+        pick = np.arange(total) // stride % len(chances)
+        chance *= chances[pick]
+        work = Round(
+            index=index,
+            rate=run.rate_at(index),
+            local_steps=run.participation.local_steps,
+            p=weights,
+            steps=steps[pick],
+            weights=np.where(steps[pick] > 0, weights, 0.0),
+            boost=np.ones(len(weights)),
+        )
         rounds.append(work)
     return _follow(run, chance, iter(rounds))
 
@@ -173,12 +177,16 @@ def sampled(run: Experiment, *, replicates: int) -> Course:
     return _follow(run, np.full(replicates, 1 / replicates), rounds)
 
 
-def warmed_up(run: Experiment) -> Experiment:
-    """Return the run with a round before it in which all clients report, and nothing moves to speak of."""
-    rates = np.append(STILL, [run.rate_at(index) for index in range(run.rounds)])
-    steps = TimeVarying(laws=(FullSteps(), run.participation.steps), starts=(0, 1))
-    participation = replace(run.participation, steps=steps)
-    return replace(run, participation=participation, rounds=run.rounds + 1, rate=Table(values=rates))
+def warmed_up(laws: _theorem.Schedule) -> _theorem.Schedule:
+    """Return the participation with a round before the first one in which all clients report."""
+    participation = laws.participation
+    clients, steps = participation.num_clients, participation.local_steps
+    everyone = {"chance": np.ones(1), "s_drawn": np.full((1, clients), steps)}
+    return _theorem.Schedule(
+        replace(participation, steps=TimeVarying(laws=(FullSteps(), participation.steps), starts=(0, 1))),
+        [*laws.laws, everyone],
+        np.append(len(laws.laws), laws.which),
+    )
 
 
 class Observed(NamedTuple):
@@ -199,20 +207,18 @@ def observe(point: Params, algorithm: EFL, *, replicates: int = 0, last: bool = 
     planned = plan(point, problem, rounds)
     env = _theorem.setting(problem, planned, **other)
     rates = _theorem.rates(planned, env)
+    # Where clients have to report first, nothing moves to speak of while they do.
+    laws = warmed_up(planned) if algorithm.elasticity else planned
+    extra = len(laws.which) - len(planned.which)
     run = Experiment(
         problem=problem,
         algorithm=algorithm,
-        participation=planned.participation,
-        rounds=rounds,
-        rate=rates,
+        participation=laws.participation,
+        rounds=rounds + extra,
+        rate=Table(values=np.append([STILL] * extra, rates.values)),
         start=start,
     )
-    if replicates:
-        course = sampled(run, replicates=replicates)
-    elif algorithm.elasticity:
-        course = enumerated(warmed_up(run), np.append(WARM, planned.which)).without_first()
-    else:
-        course = enumerated(run, planned.which)
+    course = (sampled(run, replicates=replicates) if replicates else enumerated(run, laws)).without(extra)
     mean = course.mean
     env |= {"G_sq": float(course.gradient_sq.max()), "efl_start": mean[0]}
     curves: dict[str, Any] = _theorem.constants(planned, env) | {"efl_distance": mean[1:]}
@@ -226,7 +232,7 @@ def _follow(run: Experiment, chance: Floats, rounds: Iterator[Round]) -> Course:
     assert isinstance(algorithm, EFL)
     assert run.start is not None
     oracle = problem.reference_oracle(seed=0, replicates=range(len(chance)))
-    optimum = np.asarray(problem.constants()["w_star"].value)
+    optimum = problem.objective().w_star
     state: State = algorithm.init(np.tile(run.start, (len(chance), 1)), oracle, problem.weights)
     distances, gradients, elastic = [norm_sq(state.w - optimum)], [], 0.0
     for index, work in enumerate(rounds):

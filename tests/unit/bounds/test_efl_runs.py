@@ -50,8 +50,15 @@ def runs(count, *, elasticity=0.0, compression=None, **fixed):
 @pytest.mark.parametrize("elasticity", [0.0, 0.3])
 def test_all_courses_together_have_the_exact_moments(elasticity):
     for experiment, plan in runs(12, elasticity=elasticity):
-        warm = _runs.warmed_up(experiment)
-        course = _runs.enumerated(warm, np.append(_runs.WARM, plan.which))
+        laws = _runs.warmed_up(plan)
+        rates = [0.01, *(experiment.rate_at(index) for index in range(experiment.rounds))]
+        warm = dataclasses.replace(
+            experiment,
+            participation=laws.participation,
+            rounds=experiment.rounds + 1,
+            rate=Table(values=np.array(rates)),
+        )
+        course = _runs.enumerated(warm, laws)
         exact = simulate(warm, engine="exact", record=Record(consensus=False))
         assert not exact.half_width
         assert course.chance.sum() == pytest.approx(1.0)
@@ -60,7 +67,7 @@ def test_all_courses_together_have_the_exact_moments(elasticity):
 
 def test_a_course_with_compression_is_what_the_engine_runs():
     for experiment, plan in runs(8, compression=0.4, participation="full"):
-        course = _runs.enumerated(experiment, plan.which)
+        course = _runs.enumerated(experiment, plan)
         engine = simulate(experiment, engine="reference", replicates=1)
         np.testing.assert_allclose(course.distance_sq, engine.distance_sq, rtol=CLOSE, atol=CLOSE)
 
@@ -74,7 +81,7 @@ def test_samples_are_those_of_the_engine():
 
 def test_gradients_along_all_courses_have_the_exact_second_moments():
     for experiment, plan in runs(6):
-        course = _runs.enumerated(experiment, plan.which)
+        course = _runs.enumerated(experiment, plan)
         plain = dataclasses.replace(experiment, algorithm=Ruan(scheme="C"))
         exact = simulate(plain, engine="exact", record=Record(consensus=False, moments=True))
         mean, covariance = exact.curve("model_mean")[0], exact.curve("model_covariance")[0]
@@ -86,9 +93,9 @@ def test_gradients_along_all_courses_have_the_exact_second_moments():
 
 def test_too_many_courses_are_refused():
     ((experiment, plan),) = runs(1, participation="full", T=12, change=1)
-    participation = dataclasses.replace(experiment.participation, steps=UniformSteps(low=0))
-    with pytest.raises(Rejected, match="courses"):
-        _runs.enumerated(dataclasses.replace(experiment, participation=participation), np.zeros_like(plan.which))
+    coins = {"chance": np.full(2, 0.5), "s_drawn": np.zeros((2, experiment.problem.num_clients))}
+    with pytest.raises(Rejected, match="4096 courses"):
+        _runs.enumerated(experiment, plan._replace(laws=[coins, coins]))
 
 
 @pytest.mark.parametrize("books", ["000", "consistent"])
