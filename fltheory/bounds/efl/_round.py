@@ -95,6 +95,7 @@ DRAWN_ROUNDS = Instances(space=Space(DRAWN), realise=realise_drawn)
 """Rounds with noise and drawn participation."""
 
 QUIET_DRAWN_ROUNDS = Instances(
+    effort=2,
     space=Space({name: DRAWN[name] for name in DRAWN if name not in ("noise", "loud")} | {"E": Integer(1, 3)}),
     realise=realise_drawn,
 )

@@ -74,6 +74,27 @@ def clients(*, most: int, dim: int) -> dict[str, Parameter]:
     }
 
 
+def base(**other: Any) -> Params:
+    """Return a point for a sweep: equal weights, one step or all of them with equal chances; ``other`` as it is."""
+    count, dim = other["centre"].shape
+    return {
+        "N": count,
+        "d": dim,
+        "change": 1,
+        "form": "any",
+        "work": "some",
+        "participation": "homogeneous",
+        "low": np.full(count, 1),
+        "high": np.full(count, other["E"]),
+        "later": np.full(count, other["E"]),
+        "q": np.full(count, 0.5),
+        "q_later": np.full(count, 0.5),
+        "n": np.ones(count),
+        "mu": 1.0,
+        **other,
+    }
+
+
 def quadratics(point: Params) -> tuple[Quadratic, Floats]:
     """Return the clients' quadratics without noise, and a start."""
     spread = {name: point[name] for name in ("curvature", "centre", "start")}

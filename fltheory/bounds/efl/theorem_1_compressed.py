@@ -162,27 +162,7 @@ def _long_runs(values: tuple[int, ...], base: Params, *, bookkeeping: str, repli
     )
 
 
-def _base(**other: Any) -> Params:
-    count, dim = other["centre"].shape
-    return {
-        "N": count,
-        "d": dim,
-        "change": 1,
-        "form": "any",
-        "work": "some",
-        "participation": "homogeneous",
-        "low": np.full(count, 1),
-        "high": np.full(count, other["E"]),
-        "later": np.full(count, other["E"]),
-        "q": np.full(count, 0.5),
-        "q_later": np.full(count, 0.5),
-        "n": np.ones(count),
-        "mu": 1.0,
-        **other,
-    }
-
-
-printed_books = _base(
+printed_books = _runs.base(
     E=1,
     fraction=0.25,
     condition=3.0,
@@ -190,7 +170,7 @@ printed_books = _base(
     centre=np.zeros((2, 4)),
     start=np.array([1.0, -0.7, 0.4, 1.3]),
 )
-waiting = _base(
+waiting = _runs.base(
     E=4,
     fraction=0.5,
     condition=1.0,

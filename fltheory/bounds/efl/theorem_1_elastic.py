@@ -121,26 +121,14 @@ def realise(point: Params, *, moving: bool) -> dict[str, Any]:
 
 
 space = Space({**_runs.clients(most=2, dim=3), "elasticity": Real(0.001, 100, log=True)})
-one_coordinate = {
-    "N": 2,
-    "d": 1,
-    "E": 1,
-    "change": 1,
-    "form": "any",
-    "work": "all",
-    "participation": "full",
-    "low": np.ones(2, dtype=int),
-    "high": np.ones(2, dtype=int),
-    "later": np.ones(2, dtype=int),
-    "q": np.ones(2),
-    "elasticity": 200.0,
-    "n": np.ones(2),
-    "mu": 1.0,
-    "condition": 1.0,
-    "curvature": np.zeros((2, 1)),
-    "centre": np.zeros((2, 1)),
-    "start": np.ones(1),
-}
+one_coordinate = _runs.base(
+    E=1,
+    elasticity=200.0,
+    condition=1.0,
+    curvature=np.zeros((2, 1)),
+    centre=np.zeros((2, 1)),
+    start=np.ones(1),
+)
 
 claim = Claim(
     id="efl.theorem-1-elastic",

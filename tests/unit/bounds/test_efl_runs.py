@@ -177,7 +177,7 @@ def test_inactive_clients(always, noise):
     mean = np.where(np.logical_or(always, np.arange(rounds) == 0), 0.75, 1.0)
     rates = 16 / (mean * (np.arange(1, rounds + 1) + 64 / 0.75))
     engine = expected(line([1, 1], [-1, 1], [noise, noise], [1, 1], 0), law, 1, rates)
-    found = section_4_1.run({"tau": rounds, "noise": noise}, always=always)
+    found = section_4_1.run({"tau": rounds, "noise": noise, "when": "always" if always else "once"})
     assert found["efl_distance"] == pytest.approx(engine.distance_sq[0, -1], rel=CLOSE, abs=1e-15)
 
 
