@@ -28,7 +28,6 @@ from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params,
 from fltheory.bounds.efl import _theorem
 from fltheory.bounds.ruan._theorem import two_values
 from fltheory.checks import Floats
-from fltheory.engines.terms import Terms
 from fltheory.experiment import Experiment
 from fltheory.oracle import Oracle, Round
 from fltheory.participation import FullSteps, StepCounts, TimeVarying
@@ -193,8 +192,13 @@ def enumerated(run: Experiment, laws: _theorem.Schedule) -> Course:
 
 def sampled(run: Experiment, *, replicates: int) -> Course:
     """Return courses of which every one is as likely as the others."""
-    terms, block = Terms(run), range(replicates)
-    rounds = (terms.sample(index, seed=0, replicates=block) for index in range(run.rounds))
+    problem, block = run.problem, range(replicates)
+    rounds = (
+        run.participation.round(
+            index, run.rate_at(index), problem.weights, problem.sample_counts, seed=0, replicates=block
+        )
+        for index in range(run.rounds)
+    )
     return _follow(run, np.full(replicates, 1 / replicates), rounds)
 
 
