@@ -55,7 +55,7 @@ def clients(*, most: int, dim: int) -> dict[str, Parameter]:
         "N": Integer(1, most),
         "d": Integer(1, dim),
         "E": Integer(1, 3),
-        "T": Integer(1, 12),
+        "T": Integer(1, 20),
         "change": Integer(1, 5),
         "form": Choice(("any", "flat")),
         "work": Choice(("all", "some")),

@@ -65,7 +65,7 @@ of Theorem 1 and give its bound :math:`f_\tau` for :math:`\tilde\omega_\tau`; fi
 For a client that is gone (:math:`q = 0`) its residual stays, as does :math:`A_\tau`: what it had not yet sent is lost.
 
 Instances: one or two clients with separable quadratics without noise in up to eight dimensions, all coordinates alike
-in one half of them; random step counts in up to five rounds, then fixed ones (0 included), up to 12 rounds, all
+in one half of them; random step counts in up to five rounds, then fixed ones (0 included), up to 20 rounds, all
 courses of participation enumerated; in one half of them clients complete all steps or none. In the two rates, runs of
 up to 800 rounds; in the second of them participation is random in all rounds, and the mean of 64 samples is taken.
 

@@ -44,7 +44,7 @@ z_t^i)` long: of the order of the learning rate, if no client stays away for goo
 with :math:`B_t'` the corrected (59), and the induction closes as in (65).
 
 Instances: one or two clients with separable quadratics without noise and their Hessian diagonals as Fisher
-information, :math:`\lambda` up to 100; random step counts in up to five rounds, then fixed ones (0 included), up to 12
+information, :math:`\lambda` up to 100; random step counts in up to five rounds, then fixed ones (0 included), up to 20
 rounds, all courses of participation enumerated.
 
 Source: EFL, Theorem 1, (7), with the objective (2), both versions.

@@ -10,13 +10,24 @@ from fltheory.algorithms.efl import EFL
 from fltheory.algorithms.ruan import Ruan
 from fltheory.bounds._claim import Rejected
 from fltheory.bounds._space import Space
-from fltheory.bounds.efl import _compressor, _runs, _theorem, corollary_1, section_4_1, section_4_2, table_1
+from fltheory.bounds.efl import (
+    _compressor,
+    _runs,
+    _theorem,
+    corollary_1,
+    section_4_1,
+    section_4_2,
+    table_1,
+    theorem_1_compressed,
+    theorem_1_elastic,
+)
 from fltheory.compression import SparseTernary
 from fltheory.participation import StepCounts, TimeVarying, Trace, UniformSteps
 from fltheory.quadratic.gradient_norms import local_gradient_sq
 from fltheory.quadratic.problem import Quadratic
 from fltheory.rates import Constant, Table
 from fltheory.recording import Record
+from fltheory.validation.evaluate import read
 from fltheory.validation.search import random_points
 
 CLOSE = 1e-9
@@ -96,6 +107,21 @@ def test_too_many_courses_are_refused():
     coins = {"chance": np.full(2, 0.5), "s_drawn": np.zeros((2, experiment.problem.num_clients))}
     with pytest.raises(Rejected, match="4096 courses"):
         _runs.enumerated(experiment, plan._replace(laws=[coins, coins]))
+
+
+@pytest.mark.parametrize("page", [theorem_1_compressed, theorem_1_elastic])
+def test_corrected_bounds_hold_in_runs_longer_than_those_of_the_search(page):
+    form = page.claim.form("corrected")
+    source = page.claim.check_of(form)
+    rng, count = np.random.default_rng(7), 0
+    for point in random_points(source.space, rng, 14):
+        try:
+            env = source.realise({**point, "T": 100, "work": "all", "change": min(point["change"], 3)})
+        except Rejected:
+            continue
+        assert not read(form, env).violated
+        count += 1
+    assert count > 7
 
 
 @pytest.mark.parametrize("books", ["000", "consistent"])
