@@ -6,6 +6,7 @@ import pytest
 from fltheory.algorithms.fen_feddyn import FedElasticNet3
 from fltheory.bounds._space import exact
 from fltheory.bounds.fen import theorem_3_1
+from fltheory.bounds.fen._prox import prox
 from fltheory.bounds.fen._round import Algorithm3
 from fltheory.functions import Kinked
 from fltheory.oracle import Round
@@ -101,3 +102,27 @@ def test_means_over_rounds_are_those_of_the_printed_sums():
             assert found["fen_tug_kick"][number] == pytest.approx(along, abs=1e-12)
             risks = [found["fen_risk"](at) - found["fen_risk"](optimum) for at, *_ in run]
             assert found["fen_excess_mean"][number] == pytest.approx(np.mean(risks), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kinked_sub_problems_are_solved_and_hold_coordinates(seed):
+    """The same minimiser by an interior-point solver, with zeros where its update is tiny."""
+    import cvxpy as cp
+
+    rng = np.random.default_rng(seed)
+    centre, knot = rng.uniform(-3, 3, size=(2, 1, 6))
+    left, right = rng.uniform(0.05, 2, size=(2, 1, 6))
+    linear, anchor = rng.normal(size=(1, 6)), rng.normal(size=6)
+    clients = Kinked(centre=centre, knot=knot, left=left, right=right)
+    found = prox(clients, linear, anchor, pull=0.7, l1=1.0)[0]
+    w = cp.Variable(6)
+    away = w - knot[0]
+    bent = left[0] * np.minimum(centre - knot, 0)[0] + right[0] * np.maximum(centre - knot, 0)[0]
+    smooth = cp.sum(
+        cp.multiply(left[0] / 2, cp.square(cp.neg(away))) + cp.multiply(right[0] / 2, cp.square(cp.pos(away)))
+    )
+    penalty = 0.35 * cp.sum_squares(w - anchor) + cp.norm1(w - anchor)
+    cp.Problem(cp.Minimize(smooth - (bent + linear[0]) @ w + penalty)).solve(solver="CLARABEL")
+    np.testing.assert_allclose(found, w.value, atol=1e-4)
+    np.testing.assert_array_equal(found == anchor, np.abs(w.value - anchor) < 1e-4)
+    assert (found == anchor).any()
