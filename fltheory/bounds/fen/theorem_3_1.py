@@ -42,7 +42,7 @@ excess risks in place of that of the mean, the sum is true for every :math:`\lam
 No form says that the last term vanishes. It is at most :math:`\frac{2\lambda_1}{\lambda_2\kappa_0}` times the mean l1
 distance to :math:`\theta_*`.
 
-Instances: up to 60 rounds from the printed start; if participants are drawn, as many as have at most 81 sequences of
+Instances: up to 60 rounds from the printed start; if participants are drawn, as many as have at most 32 sequences of
 draws, which are enumerated; 100 times as many where the first round changes nothing.
 
 Source: the paper's section 3.3, (13), and appendix B.2, (18), (42).
@@ -61,7 +61,7 @@ from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Sou
 from fltheory.bounds._space import Choice, Integer, Parameter, Params, Real, Space, ratio
 from fltheory.bounds._symbols import k
 from fltheory.bounds.fen._feddyn import KAPPA, KAPPA_0, KAPPA_PRIME, mean
-from fltheory.bounds.fen._prox import SHAPES, prox, signs
+from fltheory.bounds.fen._prox import SHAPES, mean_loss, prox, signs
 from fltheory.bounds.fen._round import BEYOND_27, SIZES, WIDE, Algorithm3, Memory, State, algorithm, constants, draws
 from fltheory.bounds.fen._symbols import beta, d, grad, kappa, kappa_0, kappa_prime, l1, l2, risk, theta_star
 from fltheory.functions import Numbers
@@ -69,7 +69,7 @@ from fltheory.functions import Numbers
 LONG = 100
 """Runs that stand still from the first round on are continued by this factor."""
 
-MOST = 81
+MOST = 32
 """Sequences of draws that are enumerated."""
 
 T = scalar("fen_T", "T", "number of rounds")
@@ -112,24 +112,25 @@ tug_own = _tug(
 )
 tug_kick = _tug("fen_tug_kick", "s_k^t", "the same with subgradients of the optimality condition")
 
-Step = tuple[Numbers, Numbers, Numbers, Numbers]
-"""Mean of models before a round, mean sign, mean sign with the other centre, mean subgradient."""
+Step = tuple[Numbers, ...]
+"""Mean of models before a round, and sums over the clients: of signs, and of subgradients."""
 
 
-def paths(fen: Algorithm3, state: State, options: list[tuple[int, ...]], rounds: int) -> list[list[Step]]:
-    """Return all runs, round by round."""
+def paths(
+    fen: Algorithm3, state: State, options: list[tuple[int, ...]], rounds: int, *, own: bool = False
+) -> list[list[Step]]:
+    """Return all runs, round by round; ``own`` takes the signs of sub-problems centred at the local models."""
     if rounds == 0:
         return [[]]
     solved = fen.solve(state)
-    own = prox(fen.clients, state.stored, state.local, pull=fen.l2, l1=fen.l1)
-    # Sums, not means, of the signs: whole numbers stay whole.
-    forces = (solved.sign, signs(own - state.server), solved.kick)
-    first, second, third = (force.sum(axis=0) for force in forces)
-    here = (state.server + state.h / fen.l2, first, second, third)
+    sign = solved.sign
+    if own:
+        sign = signs(prox(fen.clients, state.stored, state.local, pull=fen.l2, l1=fen.l1) - state.server)
+    here = (state.server + state.h / fen.l2, sign.sum(axis=0), solved.kick.sum(axis=0))
     return [
         [here, *rest]
         for chosen in options
-        for rest in paths(fen, fen.advance(state, solved, chosen), options, rounds - 1)
+        for rest in paths(fen, fen.advance(state, solved, chosen), options, rounds - 1, own=own)
     ]
 
 
@@ -139,8 +140,8 @@ def stands_still(fen: Algorithm3, state: State, everyone: tuple[int, ...]) -> bo
     return not any(np.any(new != old) for new, old in ((after.server, state.server), (after.stored, state.stored)))
 
 
-def realise(point: Params, memory: Memory) -> dict[str, Any]:
-    """Return runs from the printed start with all draws."""
+def realise(point: Params, memory: Memory, *, own: bool = False) -> dict[str, Any]:
+    """Return runs from the printed start with all draws; ``own`` as in :func:`paths`."""
     fen, options = algorithm(point, memory), draws(point)
     rounds = point["T"]
     while len(options) > 1 and len(options) ** rounds > MOST:
@@ -151,25 +152,24 @@ def realise(point: Params, memory: Memory) -> dict[str, Any]:
         # From the second round on all rounds are the same, so that a long run costs nothing.
         rounds *= LONG
         times = [1, rounds - 1]
-    runs = paths(fen, begin, options, len(times))
+    runs = paths(fen, begin, options, len(times), own=own)
     env = constants(point, fen)
-    risk_of, optimum, one = env["fen_risk"], env["fen_theta_star"], ratio(point, 1)
+    optimum, one, counts = env["fen_theta_star"], ratio(point, 1), np.array(times)
+    at, sign, kick = (np.array([[step[part] for step in run] for run in runs]) for part in range(3))
 
-    def total(term: Any) -> list[Any]:
-        return [sum(count * term(*step) for count, step in zip(times, run, strict=True)) for run in runs]
+    def tug(force: Numbers) -> Numbers:
+        return np.asarray((counts * ((at - optimum) * force).sum(axis=-1)).sum(axis=1) * (one / point["m"]))
 
-    lowest = risk_of(optimum)
-    share = one / point["m"]
+    excess = mean_loss(fen.clients, at) - mean_loss(fen.clients, optimum)
     return env | {
         "chance": [ratio(point, 1, len(runs))] * len(runs),
         "fen_T": rounds,
         "fen_local_0": fen.clients.centre,
-        "fen_gamma_0": runs[0][0][0],
-        "fen_gamma_mean": [models * (one / rounds) for models in total(lambda at, *_: at)],
-        "fen_excess_mean": [sums / rounds for sums in total(lambda at, *_: risk_of(at) - lowest)],
-        "fen_tug_sign": total(lambda at, sign, own, kick: (at - optimum).dot(sign) * share),
-        "fen_tug_own": total(lambda at, sign, own, kick: (at - optimum).dot(own) * share),
-        "fen_tug_kick": total(lambda at, sign, own, kick: (at - optimum).dot(kick) * share),
+        "fen_gamma_0": at[0, 0],
+        "fen_gamma_mean": (counts[:, None] * at).sum(axis=1) * (one / rounds),
+        "fen_excess_mean": (counts * excess).sum(axis=1) * (one / rounds),
+        "fen_tug_own" if own else "fen_tug_sign": tug(sign),
+        "fen_tug_kick": tug(kick),
         "fen_remembers_signs": int(memory == "sign"),
     }
 
@@ -194,9 +194,9 @@ def _space(l2_over_beta: Real, **more: Parameter) -> Space:
     )
 
 
-def runs(memory: Memory = "sign", *, l2_over_beta: Real = BEYOND_27) -> Instances:
+def runs(memory: Memory = "sign", *, l2_over_beta: Real = BEYOND_27, own: bool = False) -> Instances:
     """Return runs of the algorithm as instances."""
-    return Instances(space=_space(l2_over_beta), realise=partial(realise, memory=memory))
+    return Instances(space=_space(l2_over_beta), realise=partial(realise, memory=memory, own=own))
 
 
 def bound(tug: Any, *, second: Any, third: Any) -> Le:
@@ -228,7 +228,7 @@ claim = Claim(
             statement=bound(tug_own, second=l1_term, third=2 * l1 / l2),
             where=printed,
             assumptions=(),
-            check=runs(l2_over_beta=WIDE),
+            check=runs(l2_over_beta=WIDE, own=True),
             note="main text: any lambda_2, sub-problems centred at the local model",
         ),
         Form(

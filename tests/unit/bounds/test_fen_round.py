@@ -85,7 +85,7 @@ def test_a_run_that_stands_still_is_the_run_taken_round_by_round():
     ((*steps,),) = theorem_3_1.paths(fen, state, [(0,)], found["fen_T"])
     models = np.stack([step[0] for step in steps])
     np.testing.assert_allclose(models.mean(axis=0), float(found["fen_gamma_mean"][0][0]))
-    np.testing.assert_allclose(sum(step[0] @ step[3] for step in steps), float(found["fen_tug_kick"][0]))
+    np.testing.assert_allclose(sum(step[0] @ step[2] for step in steps), float(found["fen_tug_kick"][0]))
 
 
 def test_means_over_rounds_are_those_of_the_printed_sums():
@@ -98,7 +98,7 @@ def test_means_over_rounds_are_those_of_the_printed_sums():
         runs = theorem_3_1.paths(fen, fen.start(point["start"]), options, found["fen_T"])
         optimum = found["fen_theta_star"]
         for number, run in enumerate(runs):
-            along = sum((at - optimum) @ kick / point["m"] for at, _, _, kick in run)
+            along = sum((at - optimum) @ kick / point["m"] for at, _, kick in run)
             assert found["fen_tug_kick"][number] == pytest.approx(along, abs=1e-12)
             risks = [found["fen_risk"](at) - found["fen_risk"](optimum) for at, *_ in run]
             assert found["fen_excess_mean"][number] == pytest.approx(np.mean(risks), abs=1e-12)
