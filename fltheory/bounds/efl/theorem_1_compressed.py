@@ -32,8 +32,10 @@ participation is homogeneous and :math:`H_\tau = 0`. The instance has three clie
 :math:`(-1, 0), (1, -4), (0, 4)` at the optimum, one or four steps of four with equal chances: the first client always
 sends its first coordinate, the second one now and then.
 
-For incomplete work no bound that vanishes is true of this algorithm. (It would be of one that compresses
-:math:`R^k + \frac{E}{s_\tau^k}(\omega_{s}^k - \omega^G)` and aggregates with :math:`p^k`.)
+In this family the distance levels off, so that no bound which vanishes with :math:`\tau` holds for incomplete work, and
+no statement of the same strength is given here. (An algorithm that compresses :math:`R^k +
+\frac{E}{s_\tau^k}(\omega_{s}^k - \omega^G)` and aggregates with :math:`p^k` would not have the fault: its residuals
+telescope as below.)
 
 **Derivation of the corrected form.** Consistent bookkeeping, exactly :math:`k` of :math:`n` entries, :math:`\beta^2 =
 1 - \min\{\frac1k, \frac kn\}` the contraction of :mod:`~fltheory.bounds.efl.algorithm_2`; clients complete all steps
