@@ -38,7 +38,9 @@ the optimum is zero or less, whereas noise moves it away. The missing :math:`\mu
    \max_\tau\frac{32E\sum_k\mathbb E[p_\tau^k s_\tau^k]D_k}{\mu\,\mathbb E[\sum_k p_\tau^k s_\tau^k]} .
 
 :math:`\gamma` as printed gives :math:`\eta_\tau \le \min\{\frac1{2(1+\theta)L}, \frac4{\mu E\theta}\}` in every
-round. The form is loose: constants are worst cases of every step.
+round. The form is loose: constants are worst cases of every step. Where :math:`\gamma` is large, because hardly anybody
+works or functions are badly conditioned, a run hardly moves and both sides stay near :math:`\|\omega_0 - \omega^*\|^2`;
+margins near 1 come from there and do not say that the form is tight.
 
 Instances: one or two clients with quadratics, step counts with two values per client whose law changes once, up to
 24 rounds, coefficients :math:`p_\tau^k = Ep^k/s_\tau^k`, noise from none to large, starts at or away from the optimum;

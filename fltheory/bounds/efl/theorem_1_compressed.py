@@ -71,6 +71,8 @@ in one half of them; random step counts in up to five rounds, then fixed ones (0
 courses of participation enumerated; in one half of them clients complete all steps or none. In the two rates, runs of
 up to 800 rounds; in the second of them participation is random in all rounds, and the mean of 64 samples is taken.
 
+Margins near 1 come from runs that hardly move, see :mod:`~fltheory.bounds.efl.theorem_1`.
+
 Source: EFL, Theorem 1, (7), with Algorithms 1 and 2, both versions.
 """
 

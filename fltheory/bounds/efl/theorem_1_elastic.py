@@ -47,6 +47,8 @@ Instances: one or two clients with separable quadratics without noise and their 
 information, :math:`\lambda` up to 100; random step counts in up to five rounds, then fixed ones (0 included), up to 20
 rounds, all courses of participation enumerated.
 
+Margins near 1 come from runs that hardly move, see :mod:`~fltheory.bounds.efl.theorem_1`.
+
 Source: EFL, Theorem 1, (7), with the objective (2), both versions.
 """
 
