@@ -16,11 +16,13 @@ A run of Algorithm 1 has a few rounds in which every client takes local steps on
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fltheory.bounds._claim import Instances
 from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real, Space
 
 
@@ -123,3 +125,8 @@ def run(point: Params, books: str, *, compressed: bool = True) -> dict[str, Any]
         "efl_change": changes,
         "efl_steps": np.asarray(point["s"]),
     }
+
+
+def runs_with(books: str, *, compressed: bool = True) -> Instances:
+    """Return runs of Algorithm 1 with a way of keeping the books as instances."""
+    return Instances(space=SPACE, realise=functools.partial(run, books=books, compressed=compressed))

@@ -39,7 +39,10 @@ DRAWN: Mapping[str, Parameter] = {
 
 def realise_drawn(point: Params) -> dict[str, Any]:
     """Return a round with drawn participation: every client completes one of two step counts, independently."""
-    point = type(point)({**point, "offset": point["near"] * point["offset"], "noise": point["loud"] * point["noise"]})  # type: ignore[call-arg]
+    scaled = {"offset": point["near"] * point["offset"]}
+    if "noise" in point:
+        scaled["noise"] = point["loud"] * point["noise"]
+    point = type(point)({**point, **scaled})  # type: ignore[call-arg]
     clients, count, steps = clients_of(point), point["N"], point["E"]
     even = point["participation"] == "homogeneous"
     cases = []
@@ -91,6 +94,13 @@ def realise_drawn(point: Params) -> dict[str, Any]:
 DRAWN_ROUNDS = Instances(space=Space(DRAWN), realise=realise_drawn)
 """Rounds with noise and drawn participation."""
 
+QUIET_DRAWN_ROUNDS = Instances(
+    effort=2,
+    space=Space({name: DRAWN[name] for name in DRAWN if name not in ("noise", "loud")} | {"E": Integer(1, 3)}),
+    realise=realise_drawn,
+)
+"""The same without noise, for statements that it does not enter."""
+
 FACTOR: Expr = 2 + mu / (2 * (1 + theta) * L)
 
 
@@ -127,6 +137,9 @@ B_PROVED = second_order(p_drawn, s_drawn, inner_proved(p_drawn, s_drawn)) + (4 *
     p_drawn, s_drawn
 )
 """The same as the corrected recursion needs it."""
+
+METRIC = Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N))
+"""Weighted metric of those who work."""
 
 work_fixed = Sum(p_tau[k] * s_tau[k], (k, 1, N))
 work_drawn = EE(Sum(p_drawn[k] * s_drawn[k], (k, 1, N)))

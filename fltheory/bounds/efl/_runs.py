@@ -1,84 +1,275 @@
-r"""Deterministic runs with compression or elastic term, and the gradients along them.
+r"""Runs of EFL along all outcomes of participation, with the gradients that the clients see.
 
-Without noise and with full participation a run has one outcome, so that expectations are values. The engine gives the
-curve of the server's model; :func:`gradients_sq` repeats the run to see the gradients of :math:`\widetilde
-F_{\tau,k}` at the local models, elastic term included, whose largest squared norm is :math:`G^2`.
+Compression is not affine, so that moments do not follow from those of the round before. But without noise a run is a
+function of who took how many steps. If participation is random in a few rounds only, all courses that it can take are
+run side by side, as replicates of one run of the algorithm's own code, and expectations are finite sums over them;
+random participation in all rounds is sampled. The law changes once: random step counts in the first ``change`` rounds,
+fixed ones of each client's own (0 for a client that has gone) from then on. With an elastic term, all clients report
+before the first round their statistics at the common start, as if :math:`\omega_{-1}^i = \omega_0`; else the elastic
+term would be missing in the first round, and :math:`\widetilde F_{\tau,k}` less convex there than later.
+
+:math:`G^2` is the largest expected squared norm of a local gradient of :math:`\widetilde F_{\tau,k}`, elastic term
+included, over all clients and all :math:`E` steps, whether they are completed or not: what a local step moves, over
+the learning rate.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fltheory.algorithms.efl import EFL
+from fltheory.algorithms.efl import EFL, State
 from fltheory.bounds._claim import Rejected
-from fltheory.bounds._space import Params
+from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real
+from fltheory.bounds.efl import _theorem
+from fltheory.bounds.ruan._theorem import two_values
 from fltheory.checks import Floats
-from fltheory.compression import SparseTernary
 from fltheory.experiment import Experiment
-from fltheory.participation import Participation
+from fltheory.oracle import Oracle, Round
+from fltheory.participation import FullSteps, StepCounts, TimeVarying
+from fltheory.problem import norm_sq
 from fltheory.quadratic.problem import Quadratic
-from fltheory.rates import Rate
+from fltheory.rates import Table
+
+HUGE = 1e100
+"""Models beyond this are taken for divergence."""
+
+STILL = 1e-12
+"""Learning rate of the round before the first one."""
+
+MOST = 1024
+"""Courses that are still run side by side."""
 
 
-def quadratics(point: Params) -> Quadratic:
-    """Return separable quadratics with minimum 0 and no noise, and a start relative to the minimiser."""
-    position = point["curvature"] - point["curvature"].min()
-    hessian = point["mu"] * (1 + (point["condition"] - 1) * position / max(position.max(), 1e-9))
-    weights = point["n"] / point["n"].sum()
-    optimum = (weights[:, None] * hessian * point["centre"]).sum(axis=0) / (weights[:, None] * hessian).sum(axis=0)
-    return Quadratic(
-        hessian=hessian,
-        linear=-hessian * point["centre"],
-        constant=0.5 * (hessian * point["centre"] ** 2).sum(axis=1),
-        sample_counts=point["n"],
-        noise_sq=np.zeros(point["N"]),
-        start=optimum + point["start"],
+def clients(*, most: int, dim: int) -> dict[str, Parameter]:
+    """Return the parameters of a run with at most ``most`` clients in at most ``dim`` dimensions.
+
+    With the form ``flat`` all coordinates of a client are alike, as in layers that start equal; with the work
+    ``all`` clients complete all steps or none.
+    """
+    return {
+        "N": Integer(1, most),
+        "d": Integer(1, dim),
+        "E": Integer(1, 3),
+        "T": Integer(1, 20),
+        "change": Integer(1, 5),
+        "form": Choice(("any", "flat")),
+        "work": Choice(("all", "some")),
+        "participation": Choice(("full", "homogeneous", "heterogeneous")),
+        "low": Integers(0, "E", shape=("N",)),
+        "high": Integers(0, "E", shape=("N",)),
+        "later": Integers(0, "E", shape=("N",)),
+        "q": Real(0.05, 1, shape=("N",)),
+        "n": Real(0.1, 10, log=True, shape=("N",)),
+        "mu": Real(0.1, 10, log=True),
+        "condition": Real(1, 10, log=True),
+        "curvature": Real(0, 1, shape=("N", "d")),
+        "centre": Real(-1, 1, shape=("N", "d")),
+        "start": Real(-3, 3, shape=("d",)),
+    }
+
+
+def base(**other: Any) -> Params:
+    """Return a point for a sweep: equal weights, one step or all of them with equal chances; ``other`` as it is."""
+    count, dim = other["centre"].shape
+    return {
+        "N": count,
+        "d": dim,
+        "change": 1,
+        "form": "any",
+        "work": "some",
+        "participation": "homogeneous",
+        "low": np.full(count, 1),
+        "high": np.full(count, other["E"]),
+        "later": np.full(count, other["E"]),
+        "q": np.full(count, 0.5),
+        "q_later": np.full(count, 0.5),
+        "n": np.ones(count),
+        "mu": 1.0,
+        **other,
+    }
+
+
+def quadratics(point: Params) -> tuple[Quadratic, Floats]:
+    """Return the clients' quadratics without noise, and a start."""
+    spread = {name: point[name] for name in ("curvature", "centre", "start")}
+    if point["form"] == "flat":
+        spread = {name: np.broadcast_to(values[..., :1], values.shape) for name, values in spread.items()}
+    return _theorem.from_optimum({**point, **spread, "near": 1.0, "loud": 0.0, "noise": np.zeros(point["N"])})
+
+
+def plan(point: Params, problem: Quadratic, rounds: int) -> _theorem.Schedule:
+    """Return the participation of a point; with ``q_later`` it stays random."""
+    steps = point["E"]
+    counts = {name: np.asarray(point[name]) for name in ("low", "high", "later")}
+    if point["work"] == "all":
+        counts = {name: steps * (done > 0) for name, done in counts.items()}
+    drawn = {**point, **counts}
+    if "q_later" in point:
+        return _theorem.schedule(point, problem, two_values(drawn), two_values(drawn, q="q_later"), rounds)
+    alike = point["participation"] != "heterogeneous"
+    fixed = np.broadcast_to(counts["later"][:1] if alike else counts["later"], (point["N"],))
+    if point["participation"] == "full" or not fixed.any():
+        fixed = np.full(point["N"], steps)
+    later = StepCounts(pmf=np.eye(steps + 1)[fixed])
+    return _theorem.schedule(point, problem, two_values(drawn), later, rounds)
+
+
+class Course(NamedTuple):
+    """Courses of a run: their chances, squared distances and gradients.
+
+    ``distance_sq`` has shape ``(courses, rounds + 1)``, ``gradient_sq`` is per round, the largest of all clients and
+    steps, ``elastic`` the largest expected elastic term at the minimiser.
+    """
+
+    chance: Floats
+    distance_sq: Floats
+    gradient_sq: Floats
+    elastic: float
+
+    @property
+    def mean(self) -> Floats:
+        """The expected squared distance, shape ``(rounds + 1,)``."""
+        return self.chance @ self.distance_sq
+
+    def without(self, rounds: int) -> Course:
+        """Return the courses without their first rounds."""
+        return self._replace(distance_sq=self.distance_sq[:, rounds:], gradient_sq=self.gradient_sq[rounds:])
+
+
+class _Watched:
+    """An oracle that notes the squared norms of the gradients along all assigned steps; there must be no noise."""
+
+    def __init__(self, oracle: Any) -> None:
+        self._oracle: Oracle = oracle
+        self.norms: list[Floats] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._oracle, name)
+
+    def local_steps(self, start: Floats, work: Round, **terms: Any) -> Floats:
+        """Take all assigned steps one by one, and return the models after those that are completed."""
+        model = np.broadcast_to(start, (len(start), work.steps.shape[1], start.shape[-1]))
+        one, found = replace(work, steps=np.ones_like(work.steps)), model
+        for count in range(1, work.local_steps + 1):
+            after = self._oracle.local_steps(model, one, **terms)
+            self.norms.append(norm_sq((model - after) / work.rate))
+            found = np.where((work.steps >= count)[..., None], after, found)
+            model = after
+        return found
+
+
+def enumerated(run: Experiment, laws: _theorem.Schedule) -> Course:
+    """Return all courses that participation can take, with their chances."""
+    weights = run.problem.weights
+    drawn = [(law["chance"], np.asarray(law["s_drawn"], dtype=np.int64)) for law in laws.laws]
+    total = math.prod(len(drawn[law][0]) for law in laws.which[: run.rounds])
+    if total > MOST:
+        raise Rejected(f"participation can take {total} courses")
+    chance = np.ones(total)
+    rounds, stride = [], total
+    for index in range(run.rounds):
+        chances, steps = drawn[laws.which[index]]
+        stride //= len(chances)
+        pick = np.arange(total) // stride % len(chances)
+        chance *= chances[pick]
+        work = Round(
+            index=index,
+            rate=run.rate_at(index),
+            local_steps=run.participation.local_steps,
+            p=weights,
+            steps=steps[pick],
+            weights=np.where(steps[pick] > 0, weights, 0.0),
+            boost=np.ones(len(weights)),
+        )
+        rounds.append(work)
+    return _follow(run, chance, iter(rounds))
+
+
+def sampled(run: Experiment, *, replicates: int) -> Course:
+    """Return courses of which every one is as likely as the others."""
+    problem, block = run.problem, range(replicates)
+    rounds = (
+        run.participation.round(
+            index, run.rate_at(index), problem.weights, problem.sample_counts, seed=0, replicates=block
+        )
+        for index in range(run.rounds)
+    )
+    return _follow(run, np.full(replicates, 1 / replicates), rounds)
+
+
+def warmed_up(laws: _theorem.Schedule) -> _theorem.Schedule:
+    """Return the participation with a round before the first one in which all clients report."""
+    participation = laws.participation
+    clients, steps = participation.num_clients, participation.local_steps
+    everyone = {"chance": np.ones(1), "s_drawn": np.full((1, clients), steps)}
+    return _theorem.Schedule(
+        replace(participation, steps=TimeVarying(laws=(FullSteps(), participation.steps), starts=(0, 1))),
+        [*laws.laws, everyone],
+        np.append(len(laws.laws), laws.which),
     )
 
 
-def experiment(problem: Quadratic, algorithm: EFL, rounds: int, local_steps: int, rate: Rate) -> Experiment:
-    """Return a run with full participation."""
-    participation = Participation(num_clients=problem.num_clients, local_steps=local_steps)
-    return Experiment(problem=problem, algorithm=algorithm, participation=participation, rounds=rounds, rate=rate)
+class Observed(NamedTuple):
+    """A run with the learning rate of Theorem 1: letters of the theorem, participation, rates, courses."""
+
+    env: dict[str, Any]
+    plan: _theorem.Schedule
+    rates: Floats
+    course: Course
 
 
-def gradients_sq(run: Experiment) -> tuple[Floats, Floats]:
-    """Return the largest squared norm of a local gradient, and the elastic term at the optimum, per round."""
+def observe(point: Params, algorithm: EFL, *, replicates: int = 0, last: bool = False, **other: Any) -> Observed:
+    """Run a point; curves begin with round 1, or have the last round only.
+
+    ``replicates`` asks for samples in place of all courses, ``other`` replaces constants of the problem.
+    """
+    (problem, start), rounds = quadratics(point), int(point["T"])
+    planned = plan(point, problem, rounds)
+    env = _theorem.setting(problem, planned, **other)
+    rates = _theorem.rates(planned, env)
+    # Where clients have to report first, nothing moves to speak of while they do.
+    laws = warmed_up(planned) if algorithm.elasticity else planned
+    extra = len(laws.which) - len(planned.which)
+    run = Experiment(
+        problem=problem,
+        algorithm=algorithm,
+        participation=laws.participation,
+        rounds=rounds + extra,
+        rate=Table(values=np.append([STILL] * extra, rates.values)),
+        start=start,
+    )
+    course = (sampled(run, replicates=replicates) if replicates else enumerated(run, laws)).without(extra)
+    mean = course.mean
+    env |= {"G_sq": float(course.gradient_sq.max()), "efl_start": mean[0]}
+    curves: dict[str, Any] = _theorem.constants(planned, env) | {"efl_distance": mean[1:]}
+    if last:
+        curves = {name: np.ravel(value)[-1] for name, value in curves.items()}
+    return Observed(env | curves, planned, rates.values, course)
+
+
+def _follow(run: Experiment, chance: Floats, rounds: Iterator[Round]) -> Course:
     problem, algorithm = run.problem, run.algorithm
-    assert isinstance(problem, Quadratic)
     assert isinstance(algorithm, EFL)
-    hessian, linear, weights = problem.hessian, problem.linear, problem.weights
-    fraction = algorithm.compression
-    st: Any = (lambda v: v) if fraction is None else SparseTernary(fraction=fraction, ties=algorithm.ties)
     assert run.start is not None
-    copy, rest = run.start.copy(), np.zeros(problem.dim)
-    own, pull, push = np.zeros_like(hessian), 0.0 * copy, 0.0 * copy
-    found, elastic = np.empty(run.rounds), np.zeros(run.rounds)
+    oracle = problem.reference_oracle(seed=0, replicates=range(len(chance)))
     optimum = problem.objective().w_star
-    for index in range(run.rounds):
-        rate = run.rate_at(index)
-        local = np.broadcast_to(copy, hessian.shape)
-        largest = 0.0
-        for _ in range(run.participation.local_steps):
-            gradient = hessian * local + linear + pull * local - push
-            largest = max(largest, float((gradient * gradient).sum(axis=1).max()))
-            local = local - rate * gradient
-        found[index] = largest
-        change = own + local - copy
-        sent = st(change)
-        own = change - sent
-        update = rest + weights @ sent
-        broadcast = st(update)
-        rest = update - broadcast
-        copy = copy + broadcast
-        if algorithm.elasticity:
-            pull, push = (
-                algorithm.elasticity * hessian.sum(axis=0),
-                algorithm.elasticity * (hessian * local).sum(axis=0),
-            )
-            elastic[index] = algorithm.elasticity / 2 * float((hessian * (optimum - local) ** 2).sum())
-        if not np.all(np.isfinite(copy)) or float(np.abs(copy).max()) > 1e100:
+    state: State = algorithm.init(np.tile(run.start, (len(chance), 1)), oracle, problem.weights)
+    distances, gradients, elastic = [norm_sq(state.w - optimum)], [], 0.0
+    for index, work in enumerate(rounds):
+        oracle.begin_round(index)
+        watched = _Watched(oracle)
+        state = algorithm.round(state, watched, work).state
+        if not np.abs(state.w).max() < HUGE:
             raise Rejected("the run diverges")
-    return found, elastic
+        distances.append(norm_sq(state.w - optimum))
+        gradients.append(max(float((chance @ norms).max()) for norms in watched.norms))
+        if algorithm.elasticity:
+            anchors = np.divide(state.v, state.u, out=np.zeros_like(state.v), where=state.u > 0)
+            pulls = algorithm.elasticity / 2 * (state.u * (optimum - anchors) ** 2).sum(axis=(1, 2))
+            elastic = max(elastic, float(chance @ pulls))
+    return Course(chance, np.stack(distances, axis=1), np.array(gradients), elastic)

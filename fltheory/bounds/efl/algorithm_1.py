@@ -28,13 +28,11 @@ Source: EFL, Algorithm 1 of both versions.
 
 from __future__ import annotations
 
-import functools
-
 from sympy import Eq, Sum
 
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import i, tau
-from fltheory.bounds.efl._compressor import SPACE, run
+from fltheory.bounds.efl._compressor import runs_with
 from fltheory.bounds.efl._symbols import client, received, residual, rounds, server
 
 copies = Eq(server[tau], client[tau], evaluate=False)
@@ -51,19 +49,19 @@ claim = Claim(
             variant="published@000",
             statement=copies,
             over=every,
-            check=Instances(space=SPACE, realise=functools.partial(run, books="000")),
+            check=runs_with("000"),
         ),
         Form(
             variant="published@003",
             statement=copies,
             over=every,
-            check=Instances(space=SPACE, realise=functools.partial(run, books="003")),
+            check=runs_with("003"),
         ),
         Form(
             variant="published@003-residual",
             statement=nothing_lost,
             over=every,
-            check=Instances(space=SPACE, realise=functools.partial(run, books="003")),
+            check=runs_with("003"),
             note="that the residual is what is still to be applied",
         ),
         Form(
@@ -73,5 +71,5 @@ claim = Claim(
             note="the server moves by the compressed update as well",
         ),
     ),
-    check=Instances(space=SPACE, realise=functools.partial(run, books="consistent")),
+    check=runs_with("consistent"),
 )

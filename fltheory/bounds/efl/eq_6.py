@@ -24,14 +24,12 @@ Source: EFL, section 3.1, (6), both versions.
 
 from __future__ import annotations
 
-import functools
-
 from sympy import Eq, Sum
 
 from fltheory.bounds._algebra import family
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N, eta, j, k, tau
-from fltheory.bounds.efl._compressor import SPACE, run
+from fltheory.bounds.efl._compressor import runs_with
 from fltheory.bounds.efl._symbols import coefficient, residual, residual_k, rounds, server
 
 gradient = family(
@@ -49,8 +47,8 @@ def _after(correction: object, last: object) -> Eq:
 
 
 every = ((tau, 0, rounds - 1),)
-long_version = Instances(space=SPACE, realise=functools.partial(run, books="000"))
-short_version = Instances(space=SPACE, realise=functools.partial(run, books="003"))
+long_version = runs_with("000")
+short_version = runs_with("003")
 
 claim = Claim(
     id="efl.eq-6",

@@ -18,7 +18,8 @@ with the factors :math:`\mathbb E[p_\tau^k s_\tau^k]`. If they are :math:`c_\tau
 :math:`\widetilde F_k(\bar\omega_{\tau E}) \ge \widetilde F_k^*`. Later models cost a term of second order in
 :math:`\eta_\tau`, see :mod:`~fltheory.bounds.efl.eq_64`.
 
-Instances: rounds with drawn participation of :mod:`~fltheory.bounds.efl._round`; half of them homogeneous.
+Instances: rounds with drawn participation of :mod:`~fltheory.bounds.efl._round`; half of them homogeneous. No noise: it
+moves later models only, and for :math:`r_\tau = 1` the statement is true at every model.
 
 Source: EFL (long version), appendix A.2.1, (61), (62).
 """
@@ -31,8 +32,8 @@ from sympy import Expr, Le, Sum
 
 from fltheory.bounds._algebra import EE
 from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, F, Gamma, N, j, k, w_star
-from fltheory.bounds.efl._round import DRAWN_ROUNDS, gaps_drawn
+from fltheory.bounds._symbols import E, F, N, j, k, w_star
+from fltheory.bounds.efl._round import METRIC, QUIET_DRAWN_ROUNDS, gaps_drawn
 from fltheory.bounds.efl._symbols import r_tau
 from fltheory.bounds.ruan._symbols import p_drawn, s_drawn, w_bar
 
@@ -41,7 +42,6 @@ def _ascent(step: Any) -> Expr:
     return Sum(p_drawn[k] * s_drawn[k] * (F(k, w_star) - F(k, w_bar[step])), (k, 1, N))
 
 
-metric = Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N))
 inside = ((j, 0, E - 1),)
 
 claim = Claim(
@@ -50,7 +50,7 @@ claim = Claim(
     title="vanishing of the heterogeneity term",
     source=Source("efl", "appendix A.2.1, (62) (long version)"),
     forms=(
-        Form(statement=Le(_ascent(j), r_tau * metric), over=inside),
+        Form(statement=Le(_ascent(j), r_tau * METRIC), over=inside),
         Form(
             variant="published@expected",
             statement=Le(EE(_ascent(j)), r_tau * gaps_drawn),
@@ -63,5 +63,5 @@ claim = Claim(
             note="in expectation, at the start of the round",
         ),
     ),
-    check=DRAWN_ROUNDS,
+    check=QUIET_DRAWN_ROUNDS,
 )

@@ -24,13 +24,11 @@ Source: EFL (long version), appendix A.2.1, (12)-(15).
 
 from __future__ import annotations
 
-import functools
-
 from sympy import Eq, Sum
 
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N, i, k, tau
-from fltheory.bounds.efl._compressor import SPACE, run
+from fltheory.bounds.efl._compressor import runs_with
 from fltheory.bounds.efl._symbols import coefficient, residual, residual_k, rounds, server, virtual
 
 same = Eq(virtual[tau], server[tau], evaluate=False)
@@ -46,7 +44,7 @@ claim = Claim(
         Form(
             statement=same,
             over=every,
-            check=Instances(space=SPACE, realise=functools.partial(run, books="000")),
+            check=runs_with("000"),
             note="server moves by the uncompressed update, as in the box",
         ),
         Form(
@@ -65,10 +63,10 @@ claim = Claim(
             variant="corrected@uncompressed",
             statement=same,
             over=every,
-            check=Instances(space=SPACE, realise=functools.partial(run, books="consistent", compressed=False)),
+            check=runs_with("consistent", compressed=False),
             note="without compression",
         ),
     ),
     uses=("efl.eq-6",),
-    check=Instances(space=SPACE, realise=functools.partial(run, books="consistent")),
+    check=runs_with("consistent"),
 )

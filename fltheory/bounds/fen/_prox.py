@@ -46,13 +46,22 @@ def gradients(clients: Kinked, w: Numbers) -> Numbers:
     return _bent(w - clients.knot, clients) - _bent(clients.centre - clients.knot, clients)
 
 
+def mean_loss(clients: Kinked, w: Numbers) -> Numbers:
+    """Return the mean loss of all clients at models ``(..., d)``."""
+    models, centre, knot = w[..., None, :], clients.centre, clients.knot
+    rise = _halved_squares(models - knot, clients.left, clients.right)
+    bottom = _halved_squares(centre - knot, clients.left, clients.right)
+    losses = rise - bottom - _bent(centre - knot, clients) * (models - centre)
+    return np.asarray(losses.sum(axis=-1).sum(axis=-1) / len(centre))
+
+
 def quantities(clients: Kinked) -> dict[str, Callable[..., Any]]:
     """Return losses, gradients and mean loss as quantities of statements, with clients counted from 1."""
     left, right, knot, centre = clients.left, clients.right, clients.knot, clients.centre
     base = _bent(centre - knot, clients)
     bottom = _halved_squares(centre - knot, left, right)
 
-    def value(w: Numbers, k: Any) -> Any:
+    def value(w: Numbers, k: int) -> Numbers:
         return _halved_squares(w - knot[k], left[k], right[k]) - bottom[k] - base[k] * (w - centre[k])
 
     def gradient(k: int, w: Numbers) -> Numbers:
@@ -62,7 +71,7 @@ def quantities(clients: Kinked) -> dict[str, Callable[..., Any]]:
     return {
         "fen_loss": lambda k, w: value(w, int(k) - 1).sum(),
         "fen_grad": gradient,
-        "fen_risk": lambda w: value(w, slice(None)).sum() / len(centre),
+        "fen_risk": lambda w: mean_loss(clients, w).item(),
     }
 
 

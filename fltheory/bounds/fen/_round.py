@@ -146,6 +146,8 @@ def realise(point: Params, memory: Memory) -> dict[str, Any]:
     after = [fen.advance(before, solved, chosen) for chosen in options]
     return constants(point, fen) | {
         "chance": [ratio(point, 1, len(options))] * len(options),
+        "fen_t": point["past"] + 1,
+        "fen_epsilon": fen.epsilon,
         "fen_server": before.server,
         "fen_gamma_old": before.server + before.h / fen.l2,
         "fen_gamma_new": [state.server + state.h / fen.l2 for state in after],

@@ -43,11 +43,10 @@ from fltheory.bounds._algebra import scalar
 from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
 from fltheory.bounds._space import Integer, Params, Real, Space
 from fltheory.bounds.fen._prox import SHAPES, gradients, losses, prox, signs
-from fltheory.bounds.fen._symbols import beta, d, l1, l2
+from fltheory.bounds.fen._symbols import beta, d, epsilon, l1, l2
 from fltheory.functions import Numbers
 
 rate = scalar("fen_rate", r"\eta_l", "local step size of Algorithm 2")
-epsilon = scalar("fen_epsilon", r"\epsilon", "size up to which entries of an update are sent as 0")
 sent = scalar("fen_nonzeros", r"\|\Delta_k^t\|_0", "non-zero entries of the update")
 plain = scalar("fen_nonzeros_plain", r"\|\Delta_k^t|_{\lambda_1=0}\|_0", "the same without the l1 term")
 cut = scalar("fen_nonzeros_cut", r"\|\mathrm{cut}_\epsilon(\Delta_k^t)\|_0", "entries of the update beyond the cut")

@@ -60,8 +60,7 @@ from fltheory.bounds._algebra import scalar
 from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
 from fltheory.bounds._space import Choice, Params, Real, Space, ratio
 from fltheory.bounds.fen._feddyn import KAPPA_0, KAPPA_PRIME
-from fltheory.bounds.fen._symbols import beta, d, kappa_0, kappa_prime, l1, l2, m
-from fltheory.bounds.fen.algorithm_2_sparsifies import epsilon
+from fltheory.bounds.fen._symbols import beta, d, epsilon, kappa_0, kappa_prime, l1, l2, m
 
 classes = scalar("fen_classes", "c", "number of classes of a data set")
 

@@ -18,7 +18,10 @@ What is wrong, in the order of weight:
 * the signs stand where subgradients belong (Lemma B.3). If all clients are held, nothing ever moves: the left-hand
   side does not depend on :math:`T`, and the first and last term of the right-hand side vanish for
   :math:`T \to \infty`. What is left, of the order :math:`\lambda_1^2d/\lambda_2`, is smaller than the excess risk
-  :math:`\lambda_1^2/(2c)` of a loss with small curvature :math:`c`;
+  :math:`\lambda_1^2/(2c)` of a loss with small curvature :math:`c`. With a quadratic loss at distance
+  :math:`\lambda_1/c` the first term is at least :math:`\frac{\lambda_1^2}{c^2\kappa_0T}`, so that :math:`T >
+  \frac2{c\kappa_0} \ge \frac{\lambda_2}\beta` is needed: hundreds of rounds, or thousands near the threshold, where
+  :math:`\kappa_0` is small. That is why runs that stand still are among the instances with up to 6000 rounds;
 * the last term has lost the factor :math:`1/\kappa_0` by which the proof divides: it has the dimension of a squared
   length where a risk is bounded. For small :math:`\lambda_2` it can make the right-hand side negative, if more clients
   step away from :math:`\theta_*` than towards it;
@@ -32,11 +35,15 @@ What is wrong, in the order of weight:
 **Derivation of the corrected form for stored subgradients.** The same with the other form of Theorem B.6: the second
 term is not there.
 
-Neither says that the last term vanishes. It is at most :math:`\frac{2\lambda_1}{\lambda_2\kappa_0}` times the mean l1
+**Derivation of the corrected form on both sides of the threshold.** Before the division, and with the mean of the
+excess risks in place of that of the mean, the sum is true for every :math:`\lambda_2 > 5\beta`. Below
+:math:`26.86\,\beta`, where :math:`\kappa_0` is not positive, it is an upper bound on nothing, but still true.
+
+No form says that the last term vanishes. It is at most :math:`\frac{2\lambda_1}{\lambda_2\kappa_0}` times the mean l1
 distance to :math:`\theta_*`.
 
-Instances: up to six rounds from the printed start, up to three if participants are drawn (then all sequences of draws
-are enumerated); up to 600 where the first round changes nothing.
+Instances: up to 60 rounds from the printed start; if participants are drawn, as many as have at most 32 sequences of
+draws, which are enumerated; 100 times as many where the first round changes nothing.
 
 Source: the paper's section 3.3, (13), and appendix B.2, (18), (42).
 """
@@ -47,14 +54,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sympy import Gt, Le, Sum
+from sympy import Expr, Gt, Le
 
-from fltheory.bounds._algebra import EE, Inner, Norm, NormSq, family, scalar
+from fltheory.bounds._algebra import EE, Norm, NormSq, family, scalar
 from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
-from fltheory.bounds._symbols import k, t
+from fltheory.bounds._space import Choice, Integer, Parameter, Params, Real, Space, ratio
+from fltheory.bounds._symbols import k
 from fltheory.bounds.fen._feddyn import KAPPA, KAPPA_0, KAPPA_PRIME, mean
-from fltheory.bounds.fen._prox import SHAPES, prox, signs
+from fltheory.bounds.fen._prox import SHAPES, mean_loss, prox, signs
 from fltheory.bounds.fen._round import BEYOND_27, SIZES, WIDE, Algorithm3, Memory, State, algorithm, constants, draws
 from fltheory.bounds.fen._symbols import beta, d, grad, kappa, kappa_0, kappa_prime, l1, l2, risk, theta_star
 from fltheory.functions import Numbers
@@ -62,40 +69,68 @@ from fltheory.functions import Numbers
 LONG = 100
 """Runs that stand still from the first round on are continued by this factor."""
 
+MOST = 32
+"""Sequences of draws that are enumerated."""
+
 T = scalar("fen_T", "T", "number of rounds")
 C_0 = scalar("fen_C_0", "C_0", "gradient deviation at the start")
 local_0 = family("fen_local_0", r"\theta_{<0>}^0", "local model at the start")
-gamma = family("fen_gamma", r"\gamma^{<0>}", "mean of the participants' models", first=0, random=True)
-signs_t = family(
-    "fen_signs",
-    r"\operatorname{sign}(\tilde\theta_{<0>}^{<1>} - \theta^{<1>-1})",
-    "sign of the update that a client makes if drawn, penalties centred at the server model",
-    first=(1, 1),
+gamma_0 = scalar("fen_gamma_0", r"\gamma^0", "mean of the participants' models at the start")
+gamma_mean = scalar(
+    "fen_gamma_mean",
+    r"\frac{1}{T}\sum_{t=0}^{T-1}\gamma^t",
+    "mean over the rounds of the mean of the participants' models",
     random=True,
 )
-own_signs = family(
-    "fen_own_signs",
-    r"\operatorname{sign}(\tilde\theta_{<0>}^{<1>} - \theta^{<1>-1})",
+excess_mean = scalar(
+    "fen_excess_mean",
+    r"\frac{1}{T}\sum_{t=1}^{T}(\mathcal{R}(\gamma^{t-1}) - \mathcal{R}(\theta_*))",
+    "mean over the rounds of the excess risk",
+    random=True,
+)
+remembers_signs = scalar("fen_remembers_signs", r"1[\mathrm{sign}]", "1 if signs are stored, 0 if subgradients are")
+
+
+def _tug(name: str, force: str, words: str) -> Expr:
+    return scalar(
+        name,
+        rf"\sum_{{t=1}}^{{T}}\langle\gamma^{{t-1}} - \theta_*, \frac1m\sum_{{k\in[m]}}{force}\rangle",
+        words,
+        random=True,
+    )
+
+
+tug_sign = _tug(
+    "fen_tug_sign",
+    r"\operatorname{sign}(\tilde\theta_k^t - \theta^{t-1})",
+    "sum over the rounds of the mean sign along the error, penalties centred at the server model",
+)
+tug_own = _tug(
+    "fen_tug_own",
+    r"\operatorname{sign}(\tilde\theta_k^t - \theta^{t-1})",
     "the same with penalties centred at the client's previous model",
-    first=(1, 1),
-    random=True,
 )
-kicks = family("fen_kicks", "s_{<0>}^{<1>}", "subgradient of the optimality condition", first=(1, 1), random=True)
+tug_kick = _tug("fen_tug_kick", "s_k^t", "the same with subgradients of the optimality condition")
+
+Step = tuple[Numbers, ...]
+"""Mean of models before a round, and sums over the clients: of signs, and of subgradients."""
 
 
 def paths(
-    fen: Algorithm3, state: State, options: list[tuple[int, ...]], rounds: int
-) -> list[list[tuple[Numbers, ...]]]:
-    """Return all runs: per round the mean of models before it, signs, signs with the other centre, subgradients."""
+    fen: Algorithm3, state: State, options: list[tuple[int, ...]], rounds: int, *, own: bool = False
+) -> list[list[Step]]:
+    """Return all runs, round by round; ``own`` takes the signs of sub-problems centred at the local models."""
     if rounds == 0:
         return [[]]
     solved = fen.solve(state)
-    own = prox(fen.clients, state.stored, state.local, pull=fen.l2, l1=fen.l1)
-    here = (state.server + state.h / fen.l2, solved.sign, signs(own - state.server), solved.kick)
+    sign = solved.sign
+    if own:
+        sign = signs(prox(fen.clients, state.stored, state.local, pull=fen.l2, l1=fen.l1) - state.server)
+    here = (state.server + state.h / fen.l2, sign.sum(axis=0), solved.kick.sum(axis=0))
     return [
         [here, *rest]
         for chosen in options
-        for rest in paths(fen, fen.advance(state, solved, chosen), options, rounds - 1)
+        for rest in paths(fen, fen.advance(state, solved, chosen), options, rounds - 1, own=own)
     ]
 
 
@@ -105,54 +140,70 @@ def stands_still(fen: Algorithm3, state: State, everyone: tuple[int, ...]) -> bo
     return not any(np.any(new != old) for new, old in ((after.server, state.server), (after.stored, state.stored)))
 
 
-def realise(point: Params, memory: Memory) -> dict[str, Any]:
-    """Return runs from the printed start with all draws."""
+def realise(point: Params, memory: Memory, *, own: bool = False) -> dict[str, Any]:
+    """Return runs from the printed start with all draws; ``own`` as in :func:`paths`."""
     fen, options = algorithm(point, memory), draws(point)
-    rounds = point["T"] if len(options) == 1 else min(point["T"], 3)
+    rounds = point["T"]
+    while len(options) > 1 and len(options) ** rounds > MOST:
+        rounds -= 1
     begin = fen.start(point["start"])
+    times = [1] * rounds
     if len(options) == 1 and stands_still(fen, begin, options[0]):
         # From the second round on all rounds are the same, so that a long run costs nothing.
         rounds *= LONG
-        ((first, second),) = paths(fen, begin, options, 2)
-        runs = [[first, *[second] * (rounds - 1)]]
-    else:
-        runs = paths(fen, begin, options, rounds)
-    columns = [[np.stack(column) for column in zip(*run, strict=True)] for run in runs]
-    return constants(point, fen) | {
+        times = [1, rounds - 1]
+    runs = paths(fen, begin, options, len(times), own=own)
+    env = constants(point, fen)
+    optimum, one, counts = env["fen_theta_star"], ratio(point, 1), np.array(times)
+    at, sign, kick = (np.array([[step[part] for step in run] for run in runs]) for part in range(3))
+
+    def tug(force: Numbers) -> Numbers:
+        return np.asarray((counts * ((at - optimum) * force).sum(axis=-1)).sum(axis=1) * (one / point["m"]))
+
+    excess = mean_loss(fen.clients, at) - mean_loss(fen.clients, optimum)
+    return env | {
         "chance": [ratio(point, 1, len(runs))] * len(runs),
         "fen_T": rounds,
         "fen_local_0": fen.clients.centre,
-        "fen_gamma": [column[0] for column in columns],
-        "fen_signs": [column[1].swapaxes(0, 1) for column in columns],
-        "fen_own_signs": [column[2].swapaxes(0, 1) for column in columns],
-        "fen_kicks": [column[3].swapaxes(0, 1) for column in columns],
+        "fen_gamma_0": at[0, 0],
+        "fen_gamma_mean": (counts[:, None] * at).sum(axis=1) * (one / rounds),
+        "fen_excess_mean": (counts * excess).sum(axis=1) * (one / rounds),
+        "fen_tug_own" if own else "fen_tug_sign": tug(sign),
+        "fen_tug_kick": tug(kick),
+        "fen_remembers_signs": int(memory == "sign"),
     }
 
 
-def runs(memory: Memory = "sign", *, l2_over_beta: Real = BEYOND_27) -> Instances:
-    """Return runs of the algorithm as instances."""
-    return Instances(
-        space=Space(
-            {
-                **SIZES,
-                "T": Integer(1, 6),
-                **SHAPES,
-                "beta": Real(0.001, 10, log=True),
-                "start": Real(-3, 3, shape=("d",)),
-                "l1": Real(0.0001, 10, log=True),
-                "l2_over_beta": l2_over_beta,
-            }
-        ),
-        realise=partial(realise, memory=memory),
+def realise_either(point: Params) -> dict[str, Any]:
+    """Return the same with the memory of the point."""
+    return realise(point, "sign" if point["memory"] == "sign" else "subgradient")
+
+
+def _space(l2_over_beta: Real, **more: Parameter) -> Space:
+    return Space(
+        {
+            **SIZES,
+            "T": Integer(1, 60),
+            **SHAPES,
+            "beta": Real(0.001, 10, log=True),
+            "start": Real(-3, 3, shape=("d",)),
+            "l1": Real(0.0001, 10, log=True),
+            "l2_over_beta": l2_over_beta,
+            **more,
+        }
     )
 
 
-def bound(force: Any, *, second: Any, third: Any) -> Le:
+def runs(memory: Memory = "sign", *, l2_over_beta: Real = BEYOND_27, own: bool = False) -> Instances:
+    """Return runs of the algorithm as instances."""
+    return Instances(space=_space(l2_over_beta), realise=partial(realise, memory=memory, own=own))
+
+
+def bound(tug: Any, *, second: Any, third: Any) -> Le:
     """Return the theorem for signs or subgradients and factors of the two additional terms."""
-    tug = Sum(EE(Inner(gamma[t - 1] - theta_star, mean(force))), (t, 1, T))
     return Le(
-        EE(risk(Sum(gamma[t], (t, 0, T - 1)) / T) - risk(theta_star)),
-        1 / T * (1 / kappa_0) * (EE(NormSq(gamma[0] - theta_star)) + kappa * C_0) + second - 1 / T * third * tug,
+        EE(risk(gamma_mean) - risk(theta_star)),
+        1 / T * (1 / kappa_0) * (NormSq(gamma_0 - theta_star) + kappa * C_0) + second - 1 / T * third * EE(tug),
     )
 
 
@@ -161,6 +212,10 @@ printed = (KAPPA, KAPPA_0, KAPPA_PRIME, (C_0, mean(Norm(at_start))))
 squared = (KAPPA, KAPPA_0, KAPPA_PRIME, (C_0, mean(NormSq(at_start))))
 l1_term = kappa_prime / kappa_0 * l1**2 * d
 condition = (Assumption("large quadratic penalty", Gt(l2, 27 * beta)),)
+both_sides = (Assumption("quadratic penalty beyond the pole of the constants", Gt(l2, 5 * beta)),)
+either = Instances(
+    space=_space(Real(5.01, 300, log=True), memory=Choice(("sign", "subgradient"))), realise=realise_either
+)
 
 claim = Claim(
     id="fen.theorem-3.1",
@@ -170,30 +225,43 @@ claim = Claim(
     forms=(
         Form(
             variant="published@13",
-            statement=bound(own_signs[k, t], second=l1_term, third=2 * l1 / l2),
+            statement=bound(tug_own, second=l1_term, third=2 * l1 / l2),
             where=printed,
             assumptions=(),
-            check=runs(l2_over_beta=WIDE),
+            check=runs(l2_over_beta=WIDE, own=True),
             note="main text: any lambda_2, sub-problems centred at the local model",
         ),
         Form(
             variant="published@18",
-            statement=bound(signs_t[k, t], second=l1_term, third=2 * l1 / l2),
+            statement=bound(tug_sign, second=l1_term, third=2 * l1 / l2),
             where=printed,
             note="appendix: lambda_2 > 27 beta, sub-problems centred at the server model",
         ),
         Form(
             variant="corrected",
-            statement=bound(kicks[k, t], second=l1_term, third=1 / kappa_0 * (2 * l1 / l2)),
+            statement=bound(tug_kick, second=l1_term, third=1 / kappa_0 * (2 * l1 / l2)),
             where=squared,
             note="printed memory; subgradients in place of signs, 1/kappa_0 in the last term, squares in C_0",
         ),
         Form(
             variant="corrected@subgradient",
-            statement=bound(kicks[k, t], second=0, third=1 / kappa_0 * (2 * l1 / l2)),
+            statement=bound(tug_kick, second=0, third=1 / kappa_0 * (2 * l1 / l2)),
             where=squared,
             check=runs("subgradient"),
             note="subgradients stored: no second term",
+        ),
+        Form(
+            variant="corrected@both-sides",
+            statement=Le(
+                kappa_0 * EE(excess_mean),
+                (NormSq(gamma_0 - theta_star) + kappa * C_0) / T
+                + remembers_signs * kappa_prime * l1**2 * d
+                - 2 * l1 / (l2 * T) * EE(tug_kick),
+            ),
+            where=squared,
+            assumptions=both_sides,
+            check=either,
+            note="mean excess risk, before the division by kappa_0; either memory",
         ),
     ),
     assumptions=condition,
