@@ -32,12 +32,13 @@ from sympy import Le, Sum
 from fltheory.bounds._algebra import EE, NormSq
 from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
 from fltheory.bounds._symbols import L, N
-from fltheory.bounds.cfl._round import NOISE, WEIGHTS, client, grad_tilde, realise, space, step, w
+from fltheory.bounds.cfl._round import NOISE, WEIGHTS, client, dim, grad_tilde, realise, space, step, w
 from fltheory.bounds.cfl._symbols import K, eta_l, now, p, s, sigma_sq, w_t
 from fltheory.problem import Origin
 
 moved = EE(NormSq(w[client, step] - w_t))
 gradients = step * eta_l**2 * Sum(EE(NormSq(grad_tilde[client, s - 1])), (s, 1, step))
+fresh = p[now] ** 2 * sigma_sq
 everywhere = ((client, 1, N), (step, 1, K))
 
 claim = Claim(
@@ -49,10 +50,22 @@ claim = Claim(
         Form(statement=Le(moved, gradients + step * eta_l**2 * sigma_sq), over=everywhere),
         Form(
             variant="sharp",
-            statement=Le(moved, gradients + step * eta_l**2 * p[now] ** 2 * sigma_sq),
+            statement=Le(moved, gradients + step * eta_l**2 * fresh * (1 + (step - 1) * eta_l * L)),
             over=everywhere,
-            assumptions=(NOISE, WEIGHTS, Assumption("increasing steps", Le(eta_l * L, 1), Origin.DECLARED)),
-            note="the weight of the fresh noise; one dimension",
+            assumptions=(NOISE, WEIGHTS, Assumption("nonexpansive steps", Le(eta_l * L, 2), Origin.DECLARED)),
+            note="the weight of the fresh noise; any dimension",
+        ),
+        Form(
+            variant="sharp@line",
+            statement=Le(moved, gradients + step * eta_l**2 * fresh),
+            over=everywhere,
+            assumptions=(
+                NOISE,
+                WEIGHTS,
+                Assumption("increasing steps", Le(eta_l * L, 1), Origin.DECLARED),
+                Assumption("one dimension", Le(dim, 1)),
+            ),
+            note="one dimension; attained by constant gradients",
         ),
     ),
     assumptions=(NOISE, WEIGHTS),

@@ -94,5 +94,5 @@ claim = Claim(
     ),
     assumptions=(NOISE, WEIGHTS, SMALL),
     uses=("cfl.eq-44", "cfl.eq-50", "cfl.eq-58"),
-    check=Instances(space=space(rate=0.7, clients=(2, 2)), realise=partial(realise, loss=False)),
+    check=Instances(space=space(rate=0.7), realise=partial(realise, loss=False)),
 )

@@ -41,7 +41,7 @@ remembered = EE(NormSq(Sum(p[s] * local_grad[s], (s, 1, now))))
 squares = Sum(p[s] ** 2, (s, 1, now))
 bound = (1 + (B_sq + A_sq) * squares) * size + (G_sq + D_sq) * squares
 round_part = EE(NormSq(Sum(p[s] * xi[s], (s, 1, now))))
-independent = Instances(space=space(2, 2), realise=partial(realise, same_client=False, common_rounds=False))
+independent = Instances(space=space(2, 3), realise=partial(realise, same_client=False, common_rounds=False))
 
 claim = Claim(
     id="cfl.lemma-3.5.3",
@@ -76,5 +76,5 @@ claim = Claim(
     ),
     assumptions=(*BOUNDED, WEIGHTS),
     uses=("cfl.lemma-3.4",),
-    check=Instances(space=space(2, 2), realise=partial(realise, same_client=False)),
+    check=Instances(space=space(2, 3), realise=partial(realise, same_client=False)),
 )
