@@ -18,9 +18,9 @@ Four kinds of drift: ``none``; ``constant`` (:math:`\alpha = \beta = 0`); ``grow
 :math:`B^2 = \beta^2` and :math:`G^2 = \max_i\|y_i\|^2`. So the constants of each kind are the smallest ones for pure
 drifts, and memory loses information that depends on the drift wherever there is growth and a kink.
 
-The noise of step :math:`k` of client :math:`i` is :math:`\pm\sigma` times a unit vector by a coin of its own. The coins
-of the drifts are pairwise independent, which is all that Lemma 3.5 needs, and independent of those of the noise.
-Client :math:`i` remembers the objectives of earlier rounds by their Taylor models at given points
+The noise of step :math:`k` of client :math:`i` is :math:`\pm\sigma` times a unit vector by a coin of its own, or there
+is none. The coins of the drifts are pairwise independent, which is all that Lemma 3.5 needs, and independent of those
+of the noise. Client :math:`i` remembers the objectives of earlier rounds by their Taylor models at given points
 :math:`\hat\omega_\tau`; Hessians are those there. The global model :math:`\omega_t` is fixed, so drifts do not depend
 on it. Without a kink, or in the first round, nothing is lost by the memory.
 
@@ -101,28 +101,38 @@ WEIGHTS = Assumption("weights sum to one", Eq(Sum(p[s], (s, 1, now)), 1, evaluat
 SMALL = Assumption("positive denominator", Lt(2 * K**2 * eta_l**2 * L**2 * c_B, 1), Origin.DECLARED)
 
 
-def space(*, rate: float) -> Space:
-    """Return the space of rounds whose local rate is at most ``rate`` over the smoothness times the number of steps."""
+def space(*, rate: float, growing: bool = False) -> Space:
+    """Return the space of rounds.
+
+    Parameters
+    ----------
+    rate
+        Largest local rate, over the smoothness times the number of steps.
+    growing
+        Only second rounds and drifts that grow with the gradient; half of them without noise.
+    """
     return Space(
         {
             "d": Integer(1, 2),
             "N": Integer(1, 2),
             "K": Integer(1, 3),
-            "t": Integer(1, 2),
-            "drifts": Choice(("none", "constant", "growth", "all")),
+            "t": Integer(2 if growing else 1, 2),
+            "drifts": Choice(("growth", "all") if growing else ("none", "constant", "growth", "all")),
+            "noisy": Choice(("no", "yes") if growing else ("yes",)),
+            # Searches go along the first parameters first: where the model and the memory are matters most.
+            "start": Real(-3, 3, shape=("d",)),
+            "past": Real(-3, 3, shape=("t", "N", "d")),
+            "p": Real(0.05, 1, shape=("t",)),
+            "growth": Real(0, 0.95),
+            "of rounds": Real(0, 1),
             "left": Real(0, 2, shape=("d",)),
             "right": Real(0, 2, shape=("d",)),
             "knot": Real(-2, 2, shape=("d",)),
             "turn": Real(0, 1),
-            "alpha": Real(0, 0.45),
-            "beta": Real(0, 0.45),
-            "start": Real(-3, 3, shape=("d",)),
-            "past": Real(-3, 3, shape=("t", "N", "d")),
-            "p": Real(0.05, 1, shape=("t",)),
             "client": Real(-2, 2, shape=("N", "d")),
             "round": Real(-2, 2, shape=("t", "N", "d")),
             "sigma": Real(0, 2),
-            "noise": Real(-1, 1, shape=("N", "K")),
+            "towards": Real(-1, 1, shape=("N", "K")),
             "rate": Real(0.001, rate, log=True),
             "eta_g": Real(1, 3),
         }
@@ -201,15 +211,18 @@ def realise(point: Params, *, loss: bool = True) -> dict[str, Any]:
     """
     dim, clients, steps, number = point["d"], point["N"], point["K"], point["t"]
     kind, zero = point["drifts"], 0 * point["sigma"]
-    alpha, beta = (point["alpha"], point["beta"]) if kind in ("growth", "all") else (zero, zero)
+    growth = point["growth"] if kind in ("growth", "all") else zero
+    alpha, beta = growth * point["of rounds"], growth * (1 - point["of rounds"])
     constant = 1 if kind in ("constant", "all") else 0
     y, x_round = point["client"] * constant, point["round"] * constant
-    noises = np.array(list(itertools.product((-1, 1), repeat=clients * steps)))
+    sigma = point["sigma"] if point["noisy"] == "yes" else zero
+    faces = itertools.product((-1, 1), repeat=clients * steps)
+    noises = np.array(list(faces) if point["noisy"] == "yes" else [next(faces)])
     drifts = np.zeros((1, 2 + number), dtype=int) if kind == "none" else coin_table(2 + number)
     if len(noises) * len(drifts) > OUTCOMES:
         raise Rejected(f"more than {OUTCOMES} outcomes")
     noises, coins = np.repeat(noises, len(drifts), axis=0), np.tile(drifts, (len(noises), 1))
-    noise = noises.reshape(-1, clients, steps, 1) * (unit(point["noise"], dim) * point["sigma"])
+    noise = noises.reshape(-1, clients, steps, 1) * (unit(point["towards"], dim) * sigma)
     s_client, s_growth, s_rounds = coins[:, 0], coins[:, 1:2], coins[:, 2:]
     shift = s_client[:, None, None, None] * y + s_rounds[:, :, None, None] * x_round
     # Local gradients are a random multiple of the gradient of the base in each round, less the constant drift.
@@ -263,7 +276,7 @@ def realise(point: Params, *, loss: bool = True) -> dict[str, Any]:
         "cfl_B_sq": beta * beta,
         "cfl_D_sq": (x_round * x_round).sum(axis=-1).max() * (2 if alpha > 0 else 1),
         "cfl_G_sq": (y * y).sum(axis=-1).max(),
-        "cfl_sigma_sq": point["sigma"] ** 2,
+        "cfl_sigma_sq": sigma**2,
         "cfl_epsilon": smooth - mu,
         "cfl_w_t": start,
         "w_star": 0 * start,

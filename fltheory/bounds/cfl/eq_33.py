@@ -15,7 +15,7 @@ noise is the same in every later step and round, so it is not independent over s
 **Derivation of the corrected form.** Line 10 of Algorithm 1 with :math:`g_{t,i,k} = \nabla f_{t,i} + \nu_{t,i,k}` and
 exact remembered gradients: :math:`\tilde g = \nabla\tilde f + p_{t,i}\nu_{t,i,k}`.
 
-Instances: one round of CFL-R, see the module of rounds.
+Instances: one round of CFL-R in one or two dimensions, see the module of rounds.
 
 Source: Guo et al., 2021, (33), with :math:`j` for the client :math:`i`.
 """
