@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sympy import Expr, log, sqrt
+from sympy import Expr, Le, log, sqrt
 
 from fltheory.bounds._algebra import BigO, scalar
+from fltheory.bounds._claim import Assumption
 from fltheory.bounds._symbols import L, N
 
 T = scalar("rate_T", "T", "number of rounds")
@@ -33,3 +34,11 @@ constants = ((c_pB, 1 + B**2 + A**2), (M, sigma / sqrt(N * K) + D))
 
 constants_fedavg = ((c_pB, 1 + B**2 + A**2), (M_tilde, sigma**2 / (N * K) + D**2))
 """Definitions printed with Theorem 4.3."""
+
+
+def far(drift: Expr, curvature: Expr = L, rounds: Expr | int = T) -> tuple[Assumption, ...]:
+    r"""Return the assumption of lower bounds: the start is further away than the drift alone would bring the model.
+
+    Without it the start is the better estimate, and a vanishing step keeps it.
+    """
+    return (Assumption("the start is far away", Le(drift, curvature * F * sqrt(N * rounds))),)

@@ -54,12 +54,12 @@ from sympy import Le, Rational, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
-from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, sigma, soft
-from fltheory.bounds.cfl._rates import LOUD, Setting, lasting, sweep, thorough
+from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft
+from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True, strongly=False)
 drawn = Setting(remembers=True, centred=False, strongly=False)
-everything = (*thorough("D", "sigma", strongly=False), sweep("G"))
+everything = setting.everything("D", "G", "sigma")
 third = (sqrt(K) * G + sigma) * F**2 / sqrt(K * eps**3)
 third_short = (sqrt(K) * G + sigma) * F**2 / (sqrt(K) * eps**3)
 ends = G**2 * F**2 / eps**2, (D**2 * F**4) ** Rational(1, 3) / eps
@@ -90,28 +90,27 @@ claim = Claim(
             variant="published@drawn",
             statement=Le(T, soft(rate)),
             where=constants,
-            check=drawn.check(sweep("F", "F"), sweep("T", "G")),
+            check=drawn.check(*drawn.everything("D", "G", "sigma")),
             note="one draw of the drift per client, kept for ever",
         ),
         Form(
             variant="published@over-rounds",
             statement=Le(T, soft(rate)),
             where=constants,
-            check=setting.check(sweep("F", "F"), sweep("T", "D", 1024, **LOUD), kind="over-rounds"),
+            check=setting.check(*everything, kind="over-rounds"),
             note="the objective is the mean of those of all rounds",
         ),
         Form(
             variant="corrected",
             statement=Le(T, soft(repaired)),
             where=constants,
-            check=setting.check(*everything),
             note="the square of F, and the mean of all round drifts so far stays in the model",
         ),
         Form(
             variant="corrected@drawn",
             statement=Le(eps, soft(error)),
             where=constants,
-            check=drawn.check(*lasting("D", "sigma")),
+            check=drawn.check(*drawn.everything("D", "G", "sigma")),
             note="the gap does not tend to zero",
         ),
         Form(
@@ -123,16 +122,18 @@ claim = Claim(
         Form(
             variant="sharp",
             statement=Le(D**2 * F**2 / (N * eps**2), BigO(T)),
-            check=setting.check(sweep("T", "D", 1024, **LOUD)),
+            assumptions=far(D),
+            check=setting.check(*setting.alone("D", bent=False)),
             note="no algorithm needs fewer rounds than the new term says",
         ),
         Form(
             variant="sharp@drawn",
             statement=Le(G * F / sqrt(N), BigO(eps)),
-            check=drawn.check(sweep("T", "G", 1024, **LOUD)),
+            assumptions=far(G, rounds=1),
+            check=drawn.check(*drawn.alone("G", bent=False)),
             note="the gap that remains",
         ),
     ),
     uses=("cfl.eq-62-cflr-s2", "cfl.lemma-a.2", "cfl.eq-67", "cfl.eq-68"),
-    check=setting.check(sweep("F", "F"), sweep("T", "D", **LOUD), sweep("D")),
+    check=setting.check(*everything),
 )

@@ -52,12 +52,13 @@ from sympy import Le, Rational, exp, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import L, N, mu
-from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, eta_max, sigma, soft
-from fltheory.bounds.cfl._rates import Setting, lasting, sweep, thorough
+from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, eta_max, far, sigma, soft
+from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True)
 drawn = Setting(remembers=True, centred=False)
-everything = (*thorough("D", "sigma", strongly=True), sweep("G"))
+everything = setting.everything("D", "G", "sigma")
+longer = setting.growing_condition("D")
 rate = (
     c_pB / mu
     + G**2 / (mu * eps)
@@ -88,49 +89,50 @@ claim = Claim(
             variant="published@drawn",
             statement=Le(T, soft(rate)),
             where=constants,
-            check=drawn.check(sweep("T", "G")),
+            check=drawn.check(*drawn.everything("D", "G", "sigma")),
             note="one draw of the drift per client, kept for ever",
         ),
         Form(
             variant="published@over-rounds",
             statement=Le(T, soft(rate)),
             where=constants,
-            check=setting.check(sweep("T", "D", 16384, 256, power=0.5), kind="over-rounds"),
+            check=setting.check(*longer, *everything, kind="over-rounds"),
             note="the objective is the mean of those of all rounds",
         ),
         Form(
             variant="corrected",
             statement=Le(T, soft(rate + D**2 / (mu * N * eps))),
             where=constants,
-            check=setting.check(*everything),
             note="the mean of all round drifts so far stays in the model",
         ),
         Form(
             variant="corrected@drawn",
             statement=Le(eps, soft(error)),
             where=constants,
-            check=drawn.check(*lasting("D", "sigma")),
+            check=drawn.check(*drawn.everything("D", "G", "sigma")),
             note="the gap does not tend to zero",
         ),
         Form(
             variant="corrected@over-rounds",
             statement=Le(T, soft(c_pB / mu, rate - c_pB / mu + sqrt(L / N) * D / (mu * sqrt(eps)))),
             where=constants,
-            check=setting.check(sweep("T", "D", 16384, 256, power=0.5), *everything, kind="over-rounds"),
+            check=setting.check(*longer, *everything, kind="over-rounds"),
         ),
         Form(
             variant="sharp",
             statement=Le(D**2 / (mu * N * eps), BigO(T)),
-            check=setting.check(sweep("T", "D", 1024)),
+            assumptions=far(D, mu),
+            check=setting.check(*setting.alone("D")),
             note="no algorithm needs fewer rounds than the new term says",
         ),
         Form(
             variant="sharp@drawn",
             statement=Le(G**2 / (mu * N), BigO(eps)),
-            check=drawn.check(sweep("T", "G")),
+            assumptions=far(G, mu, 1),
+            check=drawn.check(*drawn.alone("G")),
             note="the gap that remains",
         ),
     ),
     uses=("cfl.eq-62-cflr-s2", "cfl.eq-63", "cfl.eq-67", "cfl.eq-68", "cfl.eq-73"),
-    check=setting.check(sweep("T", "D"), sweep("D")),
+    check=setting.check(*everything),
 )

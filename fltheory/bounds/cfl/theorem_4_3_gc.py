@@ -41,8 +41,8 @@ from sympy import Le, Rational, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
-from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M_tilde, T, c_pB, constants_fedavg, eps, sigma, soft
-from fltheory.bounds.cfl._rates import LOUD, Setting, lasting, sweep, thorough
+from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M_tilde, T, c_pB, constants_fedavg, eps, far, sigma, soft
+from fltheory.bounds.cfl._rates import Setting
 
 fresh = Setting(remembers=False, scenario="S1", centred=False, strongly=False)
 same = Setting(remembers=False, strongly=False)
@@ -68,42 +68,42 @@ claim = Claim(
             variant="published@s2",
             statement=Le(T, soft(rate)),
             where=constants_fedavg,
-            check=same.check(sweep("F", "F"), sweep("T", "D", **LOUD)),
+            check=same.check(*same.everything("D", "G", "sigma")),
         ),
         Form(
             variant="published@s2-drawn",
             statement=Le(T, soft(rate)),
             where=constants_fedavg,
-            check=drawn.check(sweep("F", "F"), sweep("T", "G")),
+            check=drawn.check(*drawn.everything("D", "G", "sigma")),
             note="one draw of the drift per client, kept for ever",
         ),
         Form(
             variant="corrected",
             statement=Le(T, soft(c_pB * F**2 / eps + rest)),
             where=constants_fedavg,
-            check=fresh.check(*thorough("D", "G", "sigma", strongly=False)),
             note="the square of F",
         ),
         Form(
             variant="corrected@s2",
             statement=Le(T, soft(c_pB * F**2 / eps + rest)),
             where=constants_fedavg,
-            check=same.check(*thorough("D", "sigma", strongly=False), sweep("G")),
+            check=same.check(*same.everything("D", "G", "sigma")),
         ),
         Form(
             variant="corrected@s2-drawn",
             statement=Le(eps, soft(error)),
             where=constants_fedavg,
-            check=drawn.check(*lasting("D", "sigma")),
+            check=drawn.check(*drawn.everything("D", "G", "sigma")),
             note="the gap does not tend to zero",
         ),
         Form(
             variant="sharp@s2-drawn",
             statement=Le(G * F / sqrt(N), BigO(eps)),
-            check=drawn.check(sweep("T", "G", 1024, **LOUD)),
+            assumptions=far(G, rounds=1),
+            check=drawn.check(*drawn.alone("G", bent=False)),
             note="the gap that remains",
         ),
     ),
     uses=("cfl.eq-62-fedavg", "cfl.lemma-a.2", "cfl.eq-71", "cfl.eq-72"),
-    check=fresh.check(sweep("F", "F"), sweep("T", "D", **LOUD), sweep("T", "G", **LOUD)),
+    check=fresh.check(*fresh.everything("D", "G", "sigma")),
 )

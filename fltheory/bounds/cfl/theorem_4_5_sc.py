@@ -39,8 +39,8 @@ from sympy import Le, exp, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N, mu
-from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, eta_max, sigma, soft
-from fltheory.bounds.cfl._rates import Setting, lasting, sweep, thorough
+from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, eta_max, far, sigma, soft
+from fltheory.bounds.cfl._rates import Setting
 
 same = Setting(remembers=False)
 drawn = Setting(remembers=False, centred=False)
@@ -68,22 +68,23 @@ claim = Claim(
         Form(
             variant="published@drawn",
             statement=Le(T, soft(rate)),
-            check=drawn.check(sweep("T", "G")),
+            check=drawn.check(*drawn.everything("G", "sigma")),
             note="one draw of the drift per client, kept for ever",
         ),
         Form(
             variant="corrected@drawn",
             statement=Le(eps, soft(error)),
-            check=drawn.check(*lasting("sigma")),
+            check=drawn.check(*drawn.everything("G", "sigma")),
             note="the gap does not tend to zero",
         ),
         Form(
             variant="sharp@drawn",
             statement=Le(G**2 / (mu * N), BigO(eps)),
-            check=drawn.check(sweep("T", "G")),
+            assumptions=far(G, mu, 1),
+            check=drawn.check(*drawn.alone("G")),
             note="the gap that remains",
         ),
     ),
     uses=("cfl.theorem-4.3-sc",),
-    check=same.check(*thorough("sigma", strongly=True), sweep("G", D=0.0)),
+    check=same.check(*same.everything("G", "sigma")),
 )
