@@ -119,7 +119,13 @@ class Moments:
         drift = ((carried - goal[:, None] / rounds) ** 2).sum(axis=-1)
         noise = ((share * response[..., 1:]) ** 2).sum(axis=-1)
         near, far = start * self.away, (moved.sum(axis=-1) - goal) * self.bias
-        second = near**2 + far**2 - (0.0 if self.mirrored else 2.0) * near * far + self.spread * drift + self.noise * noisy * noise
+        second = (
+            near**2
+            + far**2
+            - (0.0 if self.mirrored else 2.0) * near * far
+            + self.spread * drift
+            + self.noise * noisy * noise
+        )
         return np.asarray((self.curvature**power * second).sum(axis=1))
 
     def distance(self, rounds: int) -> float:
@@ -142,7 +148,7 @@ def best_step(moments: Moments, rounds: int, mu: float, *, over_rounds: bool = F
     """Return the best constant step per round and the expected gap of the weighted mean with it."""
     low, high = _SMALLEST * LARGEST, LARGEST
     # The loss need not have one minimum only, so the first grid covers everything; later ones close in on its best.
-    for count in (49, 13, 13, 13):
+    for count in (28, 9, 9, 9):
         steps = np.geomspace(low, high, count)
         losses = moments.loss(steps, averaging(steps, rounds, mu), over_rounds=over_rounds)
         best = int(np.argmin(losses))

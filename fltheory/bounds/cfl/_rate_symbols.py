@@ -25,8 +25,21 @@ rival = scalar("rate_rival", r"\varepsilon_{\mathrm{FedAvg}}", "the same gap for
 
 
 def soft(rate: Expr, firm: Expr | int = 0) -> Expr:
-    r"""Return the right-hand side of :math:`\tilde O(\text{rate})`: one logarithm, on ``firm`` terms that of T only."""
+    r"""Return the right-hand side of :math:`\tilde O(\text{rate} + \text{firm})` of a strongly convex rate.
+
+    Parameters
+    ----------
+    rate
+        Terms that the step has to balance against the start, which takes a logarithm of what the start shrinks by.
+    firm
+        Terms that no step changes, with a logarithm of T only.
+    """
     return BigO(log(T + L * F**2 / eps) * rate + log(T) * firm)
+
+
+def soft_general(rate: Expr) -> Expr:
+    r"""Return the right-hand side of :math:`\tilde O(\text{rate})` of a general convex rate, with a logarithm of T."""
+    return BigO(log(T) * rate)
 
 
 constants = ((c_pB, 1 + B**2 + A**2), (M, sigma / sqrt(N * K) + D))

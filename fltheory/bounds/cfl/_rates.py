@@ -50,13 +50,13 @@ SPACE = Space(
         "N": Integer(1, 256),
         "K": Integer(1, 1024),
         "by": Choice(("engine", "formula")),
-        "D": Real(0, 100),
-        "G": Real(0, 100),
-        "sigma": Real(0, 1000),
-        "kappa": Real(1, 1000, log=True),
+        "D": Real(0, 1e6),
+        "G": Real(0, 1e6),
+        "sigma": Real(0, 1e8),
+        "kappa": Real(1, 10000, log=True),
         "steep": Real(1, 100, log=True),
         "power": Real(0, 1),
-        "F": Real(0.01, 1e4, log=True),
+        "F": Real(0.01, 1e9, log=True),
     }
 )
 
@@ -98,7 +98,7 @@ class Setting:
         fresh = float(point["D"]) ** 2 + (float(point["G"]) ** 2 if self.scenario == "S1" else 0.0)
         noise = float(point["sigma"]) ** 2 / int(point["K"]) / (rounds if self.remembers else 1.0)
         left = (max(fresh, noise) / rounds + (float(point["G"]) ** 2 if self.lasting else 0.0)) / int(point["N"])
-        worst = max(1.0 / rounds, float(np.sqrt(left)) / far)
+        worst = max(1.0 / (LARGEST * rounds), float(np.sqrt(left)) / far)
         return float(min(1.0, worst * float(point["steep"]) / float(point["kappa"])))
 
     def problem(self, point: Params) -> Quadratic:
@@ -197,69 +197,96 @@ class Setting:
             source = Experiments(space=SPACE, experiment=self.experiments, quantities=read)
         return Sweeps(source=source, sweeps=sweeps)
 
-    def size(self, source: str) -> float:
-        r"""Return how large a source of error is where it leads; the noise of CFL-R does only above :math:`F\sqrt{NK}`."""
-        if self.lasting and source == "G":
-            return 0.5
-        if self.strongly:
-            return 1.0
-        return {"D": 4.0, "G": 4.0, "sigma": 64.0 if self.remembers else 8.0}[source]
+    def acts(self, source: str) -> bool:
+        """Return whether a source of error moves the model: with one Hessian, drifts that sum to zero do not."""
+        return source != "G" or self.scenario == "S1" or self.lasting
 
-    def alone(self, source: str, *, bent: bool = True) -> tuple[Sweep, ...]:
-        """Return sweeps of every parameter with one source of error only, in the range where it leads.
+    def size(self, source: str) -> float:
+        r"""Return how large a source is where it leads; the noise of CFL-R does only above :math:`F\sqrt{NK}`."""
+        if self.strongly:
+            return 0.5 if self.lasting and source == "G" else 1.0
+        return {"D": 4.0, "G": 0.5 if self.lasting else 4.0, "sigma": 64.0 if self.remembers else 8.0}[source]
+
+    def alone(self, source: str, *, attained: bool = False) -> tuple[Sweep, ...]:
+        """Return sweeps of every parameter with one source of error only, from the range where it leads.
 
         Parameters
         ----------
         source
             ``D``, ``G`` or ``sigma``.
-        bent
-            Sweep the curvature away from the worst one too, where it is not known; what needs the worst one does not.
+        attained
+            Stay in the family that attains a rate: no curvature but the worst one where it is not known, and no source
+            so large that the gap saturates.
         """
         size = self.size(source)
         base = {**self._base(), source: size}
-        if self.lasting and self.strongly:
-            # Far enough for the drift to leave more than the start within the rounds.
-            base = {**base, "F": 64.0}
         far = float(base["F"])
+        # What does not last is seen only after the generous exponential of these bounds has died out.
+        fading = self.lasting and self.strongly and source != "G"
         return (
-            sweep("T", 64, 2048, {**base, "by": "engine"}),
+            sweep("T", 256, 8192, base) if fading else sweep("T", 64, 2048, {**base, "by": "engine"}),
             *(() if self.clients else (sweep("N", 2, 64, base),)),
             sweep("K", 1, 32, base),
-            sweep(source, size / 16, 2 * size, base),
-            sweep("F", far / 2, 16 * far, base),
-            *(self._bent({**base, "T": 2048}) if bent or self.strongly else ()),
+            sweep(source, size / 16, (2 if attained else 1e5) * size, base),
+            # Up to where the start leads.
+            sweep("F", far / 2, 1e7 * far, base),
+            *(() if attained and not self.strongly else self._bent(base)),
         )
 
-    def start(self, *, bent: bool = True) -> tuple[Sweep, ...]:
+    def start(self, *, attained: bool = False) -> tuple[Sweep, ...]:
         """Return sweeps without any drift and noise."""
         base = self._base()
         return (
-            sweep("T", 16, 512, {**base, "by": "engine"}),
+            sweep("T", 256, 8192, {**base, "kappa": 4.0} if self.strongly else base),
             sweep("K", 1, 32, base),
             sweep("F", 1, 1e4, base),
-            *(self._bent(base) if bent else ()),
+            *(() if attained else self._bent(base)),
         )
 
     def everything(self, *sources: str) -> tuple[Sweep, ...]:
         """Return the sweeps of a rate that contains these sources: each alone, all together, and none."""
-        loud = {**self._base(), **{source: self.size(source) for source in sources}}
-        together = (sweep("T", 64, 2048, {**loud, "by": "engine"}), *self._bent({**loud, "T": 2048}))
-        return (*(s for source in sources for s in self.alone(source)), *together, *self.start())
+        # Where the curvature is the worst one for a drift that stays, it has to lead within the rounds.
+        shy = 8.0 if self.lasting and not self.strongly else 1.0
+        loud = {**self._base(), **{source: self.size(source) / (1.0 if source == "G" else shy) for source in sources}}
+        acting = tuple(source for source in sources if self.acts(source))
+        idle = tuple(sweep(source, 1 / 16, 1e5, loud) for source in sources if not self.acts(source))
+        together = (sweep("T", 64, 2048, {**loud, "by": "engine"}), *self._bent(loud), *idle)
+        return (*(s for source in acting for s in self.alone(source)), *together, *self.start())
 
-    def growing_condition(self, source: str) -> tuple[Sweep, ...]:
-        r"""Return a long sweep of the number of rounds along which the condition number grows like its root."""
-        return (sweep("T", 256, 16384, {**self._base(), source: self.size(source), "kappa": 1.0, "power": 0.5}),)
+    def attained_over_rounds(self, source: str) -> tuple[Sweep, ...]:
+        r"""Return sweeps of one drift for the mean over rounds as objective.
+
+        The condition number is swept with many rounds: the memory of the weights, :math:`\kappa/\eta` rounds, has to be
+        short against their number. Along the first sweep it grows like the root of that number.
+        """
+        base = {**self._base(), source: self.size(source)}
+        return (
+            sweep("T", 256, 16384, {**base, "kappa": 1.0, "power": 0.5}),
+            sweep("kappa", 2, 64, {**base, "T": 16384}),
+            *(s for s in self.alone(source, attained=True) if s.name != "kappa"),
+        )
+
+    def over_all_rounds(self, *sources: str) -> tuple[Sweep, ...]:
+        """Return all sweeps for the mean over rounds as objective."""
+        drifts = [source for source in sources if source != "sigma" and self.acts(source)]
+        rest = (s for s in self.everything(*sources) if s.name != "kappa")
+        return (*(s for source in drifts for s in self.attained_over_rounds(source)), *rest)
 
     def _base(self) -> Mapping[str, Any]:
         base = {**BASE, "N": self.clients or 2}
-        return {**base, "kappa": 4.0, "F": 4.0} if self.strongly else base
+        if not self.strongly:
+            return base
+        return {**base, "T": 1024, **({"kappa": 1.0, "F": 64.0} if self.lasting else {"kappa": 2.0, "F": 8.0})}
 
     def _bent(self, base: Mapping[str, Any]) -> tuple[Sweep, ...]:
         """Return sweeps of the curvature: of the known one, or away from the worst one in both directions."""
         if self.strongly:
-            return (sweep("kappa", 1, 16, base),)
-        steepest = min(8.0, 1.0 / self.curvature(base))
-        return (sweep("kappa", 1, 32, base), sweep("steep", 1, steepest, base))
+            # Noise fades faster than drifts, so the start leads from a smaller condition number on.
+            leads = float(base["D"]) + (float(base["G"]) if self.acts("G") else 0.0) > 0
+            ends = (2, 64) if leads else (64, 2048) if self.lasting else (1, 8)
+            return (sweep("kappa", *ends, {**base, "T": 4096}),)
+        steepest = min(32.0, 1.0 / self.curvature(base))
+        return (sweep("kappa", 1, 1024, base), sweep("steep", 1, steepest, base))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -282,6 +309,7 @@ BASE: Mapping[str, Any] = {
     "power": 0.0, "F": 1.0,
 }  # fmt: skip
 """Base of all sweeps: no source of error."""
+
 
 def sweep(name: str, low: float, high: float, base: Params) -> Sweep:
     """Return a geometric sweep of one parameter; whole numbers stay whole."""

@@ -54,7 +54,7 @@ from sympy import Le, Rational, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
-from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft
+from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True, strongly=False)
@@ -79,43 +79,43 @@ claim = Claim(
     title="rounds of CFL-R in scenario S2, general convex",
     source=Source("cfl", "Theorem 4.1"),
     forms=(
-        Form(variant="published@expectation", statement=Le(T, soft(rate)), where=constants),
+        Form(variant="published@expectation", statement=Le(T, soft_general(rate)), where=constants),
         Form(
             variant="published@short-root",
-            statement=Le(T, soft(ends[0] + (M + c_pB) * F / eps + third_short + ends[1])),
+            statement=Le(T, soft_general(ends[0] + (M + c_pB) * F / eps + third_short + ends[1])),
             where=constants,
             note="the root of the third denominator ends after K",
         ),
         Form(
             variant="published@drawn",
-            statement=Le(T, soft(rate)),
+            statement=Le(T, soft_general(rate)),
             where=constants,
             check=drawn.check(*drawn.everything("D", "G", "sigma")),
             note="one draw of the drift per client, kept for ever",
         ),
         Form(
             variant="published@over-rounds",
-            statement=Le(T, soft(rate)),
+            statement=Le(T, soft_general(rate)),
             where=constants,
             check=setting.check(*everything, kind="over-rounds"),
             note="the objective is the mean of those of all rounds",
         ),
         Form(
             variant="corrected",
-            statement=Le(T, soft(repaired)),
+            statement=Le(T, soft_general(repaired)),
             where=constants,
             note="the square of F, and the mean of all round drifts so far stays in the model",
         ),
         Form(
             variant="corrected@drawn",
-            statement=Le(eps, soft(error)),
+            statement=Le(eps, soft_general(error)),
             where=constants,
             check=drawn.check(*drawn.everything("D", "G", "sigma")),
             note="the gap does not tend to zero",
         ),
         Form(
             variant="corrected@over-rounds",
-            statement=Le(T, soft(repaired)),
+            statement=Le(T, soft_general(repaired)),
             where=constants,
             check=setting.check(*everything, kind="over-rounds"),
         ),
@@ -123,15 +123,21 @@ claim = Claim(
             variant="sharp",
             statement=Le(D**2 * F**2 / (N * eps**2), BigO(T)),
             assumptions=far(D),
-            check=setting.check(*setting.alone("D", bent=False)),
+            check=setting.check(*setting.alone("D", attained=True)),
             note="no algorithm needs fewer rounds than the new term says",
         ),
         Form(
             variant="sharp@drawn",
             statement=Le(G * F / sqrt(N), BigO(eps)),
             assumptions=far(G, rounds=1),
-            check=drawn.check(*drawn.alone("G", bent=False)),
+            check=drawn.check(*drawn.alone("G", attained=True)),
             note="the gap that remains",
+        ),
+        Form(
+            variant="sharp@start",
+            statement=Le(F**2 / eps, BigO(T)),
+            check=setting.check(*setting.start(attained=True)),
+            note="the square of F is needed",
         ),
     ),
     uses=("cfl.eq-62-cflr-s2", "cfl.lemma-a.2", "cfl.eq-67", "cfl.eq-68"),

@@ -50,7 +50,7 @@ from sympy import Le, Rational, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
-from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft
+from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True, scenario="S1", centred=False, strongly=False)
@@ -65,23 +65,23 @@ claim = Claim(
     title="rounds of CFL-R in scenario S1, general convex",
     source=Source("cfl", "Theorem 4.2"),
     forms=(
-        Form(variant="published@expectation", statement=Le(T, soft(rate)), where=constants),
+        Form(variant="published@expectation", statement=Le(T, soft_general(rate)), where=constants),
         Form(
             variant="published@over-rounds",
-            statement=Le(T, soft(rate)),
+            statement=Le(T, soft_general(rate)),
             where=constants,
             check=setting.check(*everything, kind="over-rounds"),
             note="the objective is the mean of those of all rounds",
         ),
         Form(
             variant="corrected",
-            statement=Le(T, soft(repaired)),
+            statement=Le(T, soft_general(repaired)),
             where=constants,
             note="the square of F, and the mean of all drifts so far stays in the model",
         ),
         Form(
             variant="corrected@over-rounds",
-            statement=Le(T, soft(repaired)),
+            statement=Le(T, soft_general(repaired)),
             where=constants,
             check=setting.check(*everything, kind="over-rounds"),
         ),
@@ -89,8 +89,14 @@ claim = Claim(
             variant="sharp",
             statement=Le((G**2 + D**2) * F**2 / (N * eps**2), BigO(T)),
             assumptions=far(sqrt(G**2 + D**2)),
-            check=setting.check(*setting.alone("D", bent=False), *setting.alone("G", bent=False)),
+            check=setting.check(*setting.alone("D", attained=True), *setting.alone("G", attained=True)),
             note="no algorithm needs fewer rounds than the new term says",
+        ),
+        Form(
+            variant="sharp@start",
+            statement=Le(F**2 / eps, BigO(T)),
+            check=setting.check(*setting.start(attained=True)),
+            note="the square of F is needed",
         ),
     ),
     uses=("cfl.eq-62-cflr-s1", "cfl.lemma-a.2", "cfl.eq-69", "cfl.eq-70"),

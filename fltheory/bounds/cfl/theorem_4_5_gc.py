@@ -35,7 +35,7 @@ from sympy import Le, Rational, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
-from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, far, sigma, soft
+from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
 same = Setting(remembers=False, strongly=False)
@@ -60,21 +60,21 @@ claim = Claim(
     title="rounds of FedAvg without round drift, general convex",
     source=Source("cfl", "Theorem 4.5"),
     forms=(
-        Form(variant="published@mean", statement=Le(T, soft(rate))),
+        Form(variant="published@mean", statement=Le(T, soft_general(rate))),
         Form(
             variant="published@drawn",
-            statement=Le(T, soft(rate)),
+            statement=Le(T, soft_general(rate)),
             check=drawn.check(*drawn.everything("G", "sigma")),
             note="one draw of the drift per client, kept for ever",
         ),
         Form(
             variant="corrected",
-            statement=Le(T, soft((B**2 + 1) * F**2 / eps + rest)),
+            statement=Le(T, soft_general((B**2 + 1) * F**2 / eps + rest)),
             note="the square of F",
         ),
         Form(
             variant="corrected@drawn",
-            statement=Le(eps, soft(error)),
+            statement=Le(eps, soft_general(error)),
             check=drawn.check(*drawn.everything("G", "sigma")),
             note="the gap does not tend to zero",
         ),
@@ -82,8 +82,14 @@ claim = Claim(
             variant="sharp@drawn",
             statement=Le(G * F / sqrt(N), BigO(eps)),
             assumptions=far(G, rounds=1),
-            check=drawn.check(*drawn.alone("G", bent=False)),
+            check=drawn.check(*drawn.alone("G", attained=True)),
             note="the gap that remains",
+        ),
+        Form(
+            variant="sharp@start",
+            statement=Le(F**2 / eps, BigO(T)),
+            check=same.check(*same.start(attained=True)),
+            note="the square of F is needed",
         ),
     ),
     uses=("cfl.theorem-4.3-gc",),
