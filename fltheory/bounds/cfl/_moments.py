@@ -139,7 +139,8 @@ class Moments:
 def averaging(steps: Floats, rounds: int, mu: float) -> Floats:
     r"""Return the weights :math:`q_t = (1 - \mu\eta/2)^{1-t}` of the models before rounds 1 to T; none for the last."""
     shrink = 1.0 - 0.5 * mu * np.asarray(steps)[:, None]
-    weights = shrink ** -np.arange(rounds + 1.0)
+    # Divided by the last one, since the first ones would be too small for the last ones to be finite.
+    weights = shrink ** (rounds - 1.0 - np.arange(rounds + 1.0))
     weights[:, -1] = 0.0
     return np.asarray(weights)
 

@@ -34,7 +34,7 @@ def soft(rate: Expr, firm: Expr | int = 0) -> Expr:
     firm
         Terms that no step changes, with a logarithm of T only.
     """
-    return BigO(log(T + L * F**2 / eps) * rate + log(T) * firm)
+    return BigO(log(1 + L * F**2 / eps) * rate + log(T) * firm)
 
 
 def soft_general(rate: Expr) -> Expr:

@@ -52,10 +52,9 @@ SPACE = Space(
         "by": Choice(("engine", "formula")),
         "D": Real(0, 1e6),
         "G": Real(0, 1e6),
-        "sigma": Real(0, 1e8),
+        "sigma": Real(0, 1e12),
         "kappa": Real(1, 10000, log=True),
         "steep": Real(1, 100, log=True),
-        "power": Real(0, 1),
         "F": Real(0.01, 1e9, log=True),
     }
 )
@@ -94,7 +93,7 @@ class Setting:
         """Return the smaller eigenvalue: the given one, or the worst one, made steeper or flatter."""
         rounds, far = float(point["T"]), float(point["F"])
         if self.strongly:
-            return float(1.0 / (float(point["kappa"]) * rounds ** float(point["power"])))
+            return 1.0 / float(point["kappa"])
         fresh = float(point["D"]) ** 2 + (float(point["G"]) ** 2 if self.scenario == "S1" else 0.0)
         noise = float(point["sigma"]) ** 2 / int(point["K"]) / (rounds if self.remembers else 1.0)
         left = (max(fresh, noise) / rounds + (float(point["G"]) ** 2 if self.lasting else 0.0)) / int(point["N"])
@@ -104,8 +103,8 @@ class Setting:
     def problem(self, point: Params) -> Quadratic:
         r"""Return the instance.
 
-        Drawn client drifts that stay have a mean of mean square :math:`G^2/N`; here it is that long in every
-        draw, equally along all axes, and points either way.
+        The start is equally far along all axes. Drawn client drifts that stay have a mean of mean square
+        :math:`G^2/N`; here it is that long in every draw, equally along all axes, and points either way.
         """
         low, clients, drift_sq = self.curvature(point), int(point["N"]), float(point["G"]) ** 2
         around = drift_sq * (1.0 - 1.0 / clients) if self.lasting else drift_sq
@@ -122,10 +121,10 @@ class Setting:
             round_drift_sq=float(point["D"]) ** 2,
             noise_sq=float(point["sigma"]) ** 2,
         )
-        if not self.lasting:
-            return made
         assert made.client_drift is not None
-        return replace(made, client_drift=made.client_drift + np.sqrt(drift_sq / (clients * made.dim)))
+        stays = float(np.sqrt(drift_sq / (clients * made.dim))) if self.lasting else 0.0
+        away = float(point["F"]) / np.sqrt(made.dim)
+        return replace(made, linear=-made.hessian * away, client_drift=made.client_drift + stays)
 
     def moments(self, point: Params, *, remembers: bool) -> Moments:
         """Return the moments of one of the methods."""
@@ -227,11 +226,20 @@ class Setting:
             sweep("T", 256, 8192, base) if fading else sweep("T", 64, 2048, {**base, "by": "engine"}),
             *(() if self.clients else (sweep("N", 2, 64, base),)),
             sweep("K", 1, 32, base),
-            sweep(source, size / 16, (2 if attained else 1e5) * size, base),
+            sweep(source, size / 16, 2 * size, base)
+            if attained
+            else sweep(source, size / 16, 1e4 * self._saturation(source, base), base, points=8),
             # Up to where the start leads.
             sweep("F", far / 2, 1e7 * far, base),
-            *(() if attained and not self.strongly else self._bent(base)),
+            *(() if attained and not self.strongly else self._bent(base, attained=attained)),
         )
+
+    def _saturation(self, source: str, base: Params) -> float:
+        """Return about how large a source is when no step does better than a vanishing one."""
+        far, clients, rounds = float(base["F"]), int(base["N"]), int(base["T"])
+        if source != "sigma":
+            return far * float(np.sqrt(clients * rounds))
+        return far * float(np.sqrt(clients * int(base["K"]) * rounds * (rounds if self.remembers else 1)))
 
     def start(self, *, attained: bool = False) -> tuple[Sweep, ...]:
         """Return sweeps without any drift and noise."""
@@ -247,9 +255,9 @@ class Setting:
         """Return the sweeps of a rate that contains these sources: each alone, all together, and none."""
         # Where the curvature is the worst one for a drift that stays, it has to lead within the rounds.
         shy = 8.0 if self.lasting and not self.strongly else 1.0
-        loud = {**self._base(), **{source: self.size(source) / (1.0 if source == "G" else shy) for source in sources}}
         acting = tuple(source for source in sources if self.acts(source))
-        idle = tuple(sweep(source, 1 / 16, 1e5, loud) for source in sources if not self.acts(source))
+        loud = {**self._base(), **{source: self.size(source) / (1.0 if source == "G" else shy) for source in acting}}
+        idle = tuple(sweep(source, 1 / 16, 1e5, loud) for source in sources if source not in acting)
         together = (sweep("T", 64, 2048, {**loud, "by": "engine"}), *self._bent(loud), *idle)
         return (*(s for source in acting for s in self.alone(source)), *together, *self.start())
 
@@ -257,33 +265,48 @@ class Setting:
         r"""Return sweeps of one drift for the mean over rounds as objective.
 
         The condition number is swept with many rounds: the memory of the weights, :math:`\kappa/\eta` rounds, has to be
-        short against their number. Along the first sweep it grows like the root of that number.
+        short against their number.
         """
-        base = {**self._base(), source: self.size(source)}
-        return (
-            sweep("T", 256, 16384, {**base, "kappa": 1.0, "power": 0.5}),
-            sweep("kappa", 2, 64, {**base, "T": 16384}),
-            *(s for s in self.alone(source, attained=True) if s.name != "kappa"),
-        )
+        return self._longer(self.alone(source, attained=True))
 
     def over_all_rounds(self, *sources: str) -> tuple[Sweep, ...]:
-        """Return all sweeps for the mean over rounds as objective."""
-        drifts = [source for source in sources if source != "sigma" and self.acts(source)]
-        rest = (s for s in self.everything(*sources) if s.name != "kappa")
-        return (*(s for source in drifts for s in self.attained_over_rounds(source)), *rest)
+        """Return all sweeps for the mean over rounds as objective; of the condition number with one source at a time.
+
+        Noise and drifts cost the same power of the number of rounds there, so that together neither leads.
+        """
+        kept = (s for s in self.everything(*sources) if s.name != "kappa" or _alone(s.base))
+        return self._longer(tuple(kept))
+
+    def _longer(self, sweeps: tuple[Sweep, ...]) -> tuple[Sweep, ...]:
+        """Return sweeps in which the condition number, where drifts lead, is swept with four times as many rounds."""
+        return tuple(
+            replace(s, base={**s.base, "T": 4 * s.base["T"]})
+            if s.name == "kappa" and self.strongly and self._drifts(s.base)
+            else s
+            for s in sweeps
+        )
+
+    def _drifts(self, base: Params) -> bool:
+        return float(base["D"]) > 0 or (self.acts("G") and float(base["G"]) > 0)
 
     def _base(self) -> Mapping[str, Any]:
         base = {**BASE, "N": self.clients or 2}
         if not self.strongly:
             return base
-        return {**base, "T": 1024, **({"kappa": 1.0, "F": 64.0} if self.lasting else {"kappa": 2.0, "F": 8.0})}
+        return {**base, "T": 1024, **({"kappa": 1.0, "F": 256.0} if self.lasting else {"kappa": 2.0, "F": 8.0})}
 
-    def _bent(self, base: Mapping[str, Any]) -> tuple[Sweep, ...]:
-        """Return sweeps of the curvature: of the known one, or away from the worst one in both directions."""
+    def _bent(self, base: Mapping[str, Any], *, attained: bool = False) -> tuple[Sweep, ...]:
+        r"""Return sweeps of the curvature: of the known one, or away from the worst one in both directions.
+
+        The condition number stays well below :math:`\eta T`, from where on the start leads; noise fades faster than
+        drifts, so the start leads earlier. The generous exponential in the bounds for drifts that stay is seen only
+        above. A rate that is attained needs a larger one, since both eigenvalues contribute, like
+        :math:`1 + 1/\kappa`.
+        """
         if self.strongly:
-            # Noise fades faster than drifts, so the start leads from a smaller condition number on.
-            leads = float(base["D"]) + (float(base["G"]) if self.acts("G") else 0.0) > 0
-            ends = (2, 64) if leads else (64, 2048) if self.lasting else (1, 8)
+            ends = (
+                ((2, 64) if attained else (1, 16)) if self._drifts(base) else (512, 16384) if self.lasting else (1, 8)
+            )
             return (sweep("kappa", *ends, {**base, "T": 4096}),)
         steepest = min(32.0, 1.0 / self.curvature(base))
         return (sweep("kappa", 1, 1024, base), sweep("steep", 1, steepest, base))
@@ -304,15 +327,19 @@ def tuned(setting: Setting, point: Params, *, remembers: bool, over_rounds: bool
     return _tuned(setting, key, remembers, over_rounds)
 
 
+def _alone(base: Params) -> bool:
+    return sum(float(base[source]) > 0 for source in ("D", "G", "sigma")) <= 1
+
+
 BASE: Mapping[str, Any] = {
     "T": 512, "N": 2, "K": 2, "by": "formula", "D": 0.0, "G": 0.0, "sigma": 0.0, "kappa": 1.0, "steep": 1.0,
-    "power": 0.0, "F": 1.0,
+    "F": 1.0,
 }  # fmt: skip
 """Base of all sweeps: no source of error."""
 
 
-def sweep(name: str, low: float, high: float, base: Params) -> Sweep:
+def sweep(name: str, low: float, high: float, base: Params, *, points: int = 6) -> Sweep:
     """Return a geometric sweep of one parameter; whole numbers stay whole."""
-    values = np.geomspace(low, high, 6)
+    values = np.geomspace(low, high, points)
     numbers = tuple(round(float(v)) if name in ("T", "N", "K") else float(v) for v in values)
     return Sweep(name, numbers, {**base, name: numbers[0]})

@@ -12,7 +12,8 @@ only :math:`p_{t,i}\nu` enters a step.
 **Derivation of the sharp form.** Steps of a convex objective with :math:`\eta_l L \le 2` are nonexpansive, so a noise
 :math:`p_t\nu_j` that is changed to 0 moves later models by at most :math:`\eta_l p_t\|\nu_j\|` and later gradients by
 at most :math:`L` times that: :math:`|\mathbb E\langle\nabla\tilde f(\omega_m), p_t\nu_j\rangle| \le
-\eta_lLp_t^2\sigma^2` for later steps, and zero for others. There are :math:`\frac{k(k-1)}2` such pairs, each counted twice, so
+\eta_lLp_t^2\sigma^2` for later steps, and zero for others. There are :math:`\frac{k(k-1)}2` such pairs, each
+counted twice, so
 
 .. math:: \mathbb E\|\omega_{t,i,k} - \omega_t\|^2 \le k\eta_l^2\sum_{\tau=1}^k\mathbb E\|\nabla\tilde
    f_{t,i}(\omega_{t,i,\tau-1})\|^2 + k\eta_l^2 p_{t,i}^2\sigma^2\bigl(1 + (k - 1)\eta_l L\bigr) .
