@@ -20,8 +20,10 @@ with :math:`C_s = \sum_{t\ge s} c_t/t`. Summing by parts, :math:`\sum_s C_s^2 = 
 c_sC_s \le 2(\sum c_s^2)^{1/2}(\sum C_s^2)^{1/2}`, hence :math:`\sum_s C_s^2 \le 4\sum_s c_s^2` (Copson's inequality).
 Start and lasting drifts act alike in both methods, noise acts less in CFL-R. So at every step, and at the best steps,
 the gap of CFL-R is at most four times that of FedAvg. Conversely, drifts alone cost FedAvg only a logarithm more than
-CFL-R (``corrected@converse``): both are at :math:`\frac{D^2}{\mu NT}`, below which no algorithm gets, see
-``cfl.theorem-4.2-sc``. Drift: variances of means of :math:`T` independent draws, ``corrected@drift``.
+CFL-R (``corrected@converse``): its step has to be of the order of :math:`\frac1{\mu T}\ln(LF^2/\varepsilon)` to forget
+the start, which costs :math:`\eta\frac{D^2}N`, while CFL-R is at :math:`\frac{D^2}{\mu NT}`, below which no algorithm
+gets, see ``cfl.theorem-4.2-sc``. The logarithm is that of :math:`LF^2/\varepsilon`, not of :math:`T`: it grows with
+:math:`F`. Drift: variances of means of :math:`T` independent draws, ``corrected@drift``.
 
 Instances: see :mod:`fltheory.bounds.cfl._rates`; FedAvg at its own best step by the closed form.
 
@@ -35,7 +37,8 @@ from sympy import Le, log
 from fltheory.bounds._algebra import BigO, Env, scalar
 from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Source, Sweeps
 from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds.cfl._rate_symbols import D, G, T, eps, rival
+from fltheory.bounds._symbols import L
+from fltheory.bounds.cfl._rate_symbols import D, F, G, T, eps, rival
 from fltheory.bounds.cfl._rates import Setting, sweep
 
 client_s1 = scalar("rem_client_s1", r"v_{\delta,S1}", "variance of the client drift in a step of CFL-R, scenario S1")
@@ -108,7 +111,7 @@ claim = Claim(
         ),
         Form(
             variant="corrected@converse",
-            statement=Le(rival, BigO(log(T) * eps)),
+            statement=Le(rival, BigO(log(1 + L * F**2 / eps) * eps)),
             check=fresh.check(*fresh.alone("D"), *fresh.alone("G"), kind="against-fedavg"),
             note="and FedAvg is worse by a logarithm at most, where drifts dominate",
         ),

@@ -40,9 +40,15 @@ remains.
 the curvature :math:`\lambda = G/(F\sqrt N)` makes a drift of :math:`G/\sqrt N` as costly as the distance from the
 start, :math:`GF/\sqrt N`.
 
-Instances: one eigenvalue, the one at which start and drift cost the same, about :math:`D / (F\sqrt{NT})`, or
-:math:`1/T` without drift; best step by a closed form, gap by the exact engine (by the closed form for
-``over-rounds``); every source of error alone and together, see :mod:`fltheory.bounds.cfl._rates`.
+The square of :math:`F` cannot be spared either (form ``sharp@start``): without drift and noise a constant step
+:math:`\eta \le \eta_{\max}` leaves the mean of :math:`T` models on :math:`f(w) = \frac\lambda2 w^2` with
+:math:`\lambda = 1/(\eta_{\max}T)` a gap of at least :math:`\frac\lambda2F^2(1 - \frac1T)^{2T}`, of the order of
+:math:`\frac{LF^2}T`.
+
+Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by
+a closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size,
+all forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rates`. Client drifts that sum to zero do
+not act with one Hessian for all, so :math:`G` is only swept there.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.1, (80).
 """

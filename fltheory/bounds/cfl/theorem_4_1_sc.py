@@ -13,8 +13,7 @@ paper.
 
 Two readings of the objective. ``expectation``: :math:`f = \mathbb E f_{t,i}`, drifts independent with mean zero
 (Assumptions 5 and 6, and the experiments of section 6). ``over-rounds``: :math:`f` is the finite mean (2) of the
-objectives of all :math:`T` rounds, so that the last round knows all of it; there the condition number grows like
-:math:`\sqrt T` along the sweep.
+objectives of all :math:`T` rounds, so that the last round knows all of it.
 
 A third reading, ``drawn``, concerns the clients: Assumptions 5 and 6 and section 6 draw one :math:`\delta_i` per
 client with mean zero and keep it. Then the mean :math:`\bar\delta` of :math:`N` draws is not zero, of mean square
@@ -26,8 +25,8 @@ drawn client drifts the model tends to the minimiser of :math:`f + \langle\bar\d
 :math:`\frac12\|\bar\delta\|^2_{H^{-1}}` no number of rounds removes.
 
 **Derivation of the corrected form.** As in Theorem 4.2, with :math:`V_t = \frac{D^2}{Nt}` for drifts that sum to zero
-over clients: the additional term is :math:`\frac{D^2}{\mu N\varepsilon}`, and
-:math:`\sqrt{L/N}\,D/(\mu\sqrt\varepsilon)` with the finite mean over rounds as objective. For drawn drifts :math:`V_t
+over clients: the additional term is :math:`\frac{D^2}{\mu N\varepsilon}`; with the finite mean over rounds as objective
+:math:`\sqrt{L/N}\,D/(\mu\sqrt\varepsilon)` takes the place of all terms with :math:`D`. For drawn drifts :math:`V_t
 = \frac{G^2}{N} + \frac{D^2}{Nt}` does not vanish, and only the error can be bounded:
 
 .. math:: \varepsilon = \tilde O\Bigl(\frac{G^2}{\mu N} + \frac{D^2}{\mu NT} + \frac{G^2}{\mu T} + \frac{M^2}{\mu
@@ -36,11 +35,15 @@ over clients: the additional term is :math:`\frac{D^2}{\mu N\varepsilon}`, and
 
 **Derivation of the sharp form.** As in Theorem 4.2, with variance :math:`D^2`: no algorithm reaches less than about
 :math:`\frac{D^2}{2\mu NT}`. For the lasting part: :math:`N` drawn drifts shift the observations of :math:`\mu w^*` of
-all rounds together, so that about :math:`\frac{G^2}{2\mu N}` remains for any algorithm.
+all rounds together, so that about :math:`\frac{G^2}{2\mu N}` remains for any algorithm. That is what the averaged
+loss tends to: :math:`\frac12\|\bar\delta\|^2_{H^{-1}}`, which is between :math:`\frac{G^2}{2LN}` and
+:math:`\frac{G^2}{2\mu N}` on average over draws. Both need a start that is further away (:math:`D \le \mu
+F\sqrt{NT}`, :math:`G \le \mu F\sqrt N`). For ``sharp@over-rounds`` see Theorem 4.2.
 
-Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form, gap by
-the exact engine (by the closed form for ``over-rounds``); every source of error alone and together, see
-:mod:`fltheory.bounds.cfl._rates`.
+Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
+source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
+reading along the same points, see :mod:`fltheory.bounds.cfl._rates`. Client drifts that sum to zero do not act with
+one Hessian for all, so :math:`G` is only swept there.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.1, (74).
 """

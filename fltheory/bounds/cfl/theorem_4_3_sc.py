@@ -26,9 +26,10 @@ For drifts that are new in every round, or sum to zero, nothing contradicts it, 
 H^{-1}\bar\delta`, with a gap of :math:`\frac12\|\bar\delta\|^2_{H^{-1}}`; for :math:`H = \mu` that is
 :math:`\frac{G^2}{2\mu N}` on average over draws.
 
-Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form, gap by
-the exact engine (by the closed form for ``over-rounds``); every source of error alone and together, see
-:mod:`fltheory.bounds.cfl._rates`.
+Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
+source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
+reading along the same points, see :mod:`fltheory.bounds.cfl._rates`. Client drifts that sum to zero do not act with
+one Hessian for all, so :math:`G` is only swept there.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.3, (78).
 """

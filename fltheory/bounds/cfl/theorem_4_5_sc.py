@@ -24,10 +24,10 @@ the inequality of the arithmetic and geometric means :math:`\frac1\mu + \frac{G^
 
 **Derivation of the sharp form.** As for Theorem 4.3: the limit has the gap :math:`\frac12\|\bar\delta\|^2_{H^{-1}}`.
 
-Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form, gap by
-the exact engine (by the closed form for ``over-rounds``); every source of error alone and together, see
-:mod:`fltheory.bounds.cfl._rates`. With one Hessian for all, client drifts that sum to zero do not act at all; the
-sweep in :math:`G` says no more than that.
+Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
+source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
+reading along the same points, see :mod:`fltheory.bounds.cfl._rates`. With one Hessian for all, client drifts that sum
+to zero do not act at all; the sweep in :math:`G` says no more than that.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.5.
 """
