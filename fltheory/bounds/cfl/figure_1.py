@@ -39,7 +39,7 @@ from fltheory.algorithms.cflr import CFLR
 from fltheory.bounds._algebra import Env, scalar
 from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source
 from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds.cfl._rates import Moments
+from fltheory.bounds.cfl._moments import Moments
 from fltheory.experiment import Experiment
 from fltheory.participation import Participation
 from fltheory.quadratic.generators import noisy_quadratic
