@@ -95,8 +95,6 @@ class Moments:
         over_rounds
             Compare with the minimiser of the mean of all rounds' objectives.
         """
-        from scipy.signal import lfilter
-
         weights = weights / weights.sum(axis=1, keepdims=True)
         rounds = weights.shape[1] - 1
         local = steps[:, None] / self.local_steps
@@ -105,11 +103,7 @@ class Moments:
         gain = local * sum(powers)
         noisy = local**2 * sum(p * p for p in powers)
         keep = 1.0 - gain * self.curvature
-        # How much the input of each round moves the weighted mean, backwards: z_t = a_t + rho z_{t+1}.
-        response = np.empty((*keep.shape, rounds + 1))
-        for at in np.ndindex(keep.shape):
-            turned = weights[min(at[0], len(weights) - 1), ::-1]
-            response[at] = lfilter(np.ones(1), np.array([1.0, -float(keep[at])]), turned)[::-1]
+        response = _response(weights, keep)
         start, moved = response[..., 0], gain[..., None] * response[..., 1:]
         number = np.arange(1.0, rounds + 1.0)
         # Round t passes on the mean of the drifts so far, so that a drift acts through all later rounds.
@@ -134,6 +128,26 @@ class Moments:
         if not self.mirrored:
             lasting = lasting + 2 * self.away * self.bias / self.curvature
         return float(np.sqrt((lasting + self.spread / (rounds * self.curvature**2)).sum()))
+
+
+def _response(weights: Floats, keep: Floats) -> Floats:
+    """Return how much the input of each round moves the weighted mean: backwards, z_t = a_t + rho z_{t+1}."""
+    from scipy.signal import lfilter
+
+    rounds = weights.shape[1]
+    if rounds <= 16 * keep.size:
+        # Few rounds: all steps and axes at once. Many: round after round in compiled code, one step and axis at a time.
+        out = np.empty((rounds, *keep.shape))
+        out[-1] = weights[:, -1:]
+        for number in range(rounds - 2, -1, -1):
+            np.multiply(keep, out[number + 1], out=out[number])
+            out[number] += weights[:, number, None]
+        return np.moveaxis(out, 0, -1)
+    response = np.empty((*keep.shape, rounds))
+    for at in np.ndindex(keep.shape):
+        turned = weights[min(at[0], len(weights) - 1), ::-1]
+        response[at] = lfilter(np.ones(1), np.array([1.0, -float(keep[at])]), turned)[::-1]
+    return response
 
 
 def averaging(steps: Floats, rounds: int, mu: float) -> Floats:
