@@ -5,6 +5,9 @@ round drift :math:`\xi_\tau = s_\tau x_\tau + s_0 z_\tau` with a coin :math:`s_\
 common to all rounds. Both are centred and uncorrelated with each other, as Assumption 5 asks; :math:`z = 0` makes
 rounds independent. The gradient is a fixed vector, or one that moves with the coins if the model depends on the
 drifts. The constants :math:`G^2, D^2` are the smallest ones for the given growth :math:`B^2, A^2`.
+
+Only second moments occur in the statements, and these see no more than pairs of coins. So the coins are pairwise
+independent: seven of them live on eight equally likely outcomes, as the products of three independent ones.
 """
 
 from __future__ import annotations
@@ -79,48 +82,40 @@ def realise(
     fixed_client
         The client drift is a constant, so that expectations are over rounds only.
     """
-    number = point["t"]
-    faces = np.array(list(itertools.product((-1, 1), repeat=1 + number + (1 if same_client else number))))
-    outcomes = range(len(faces))
-    common, own, client = faces[:, 0], faces[:, 1 : 1 + number], faces[:, 1 + number :]
-    deltas, xis, grads = [], [], []
-    for o in outcomes:
-        if fixed_client:
-            deltas.append(np.array([point["client"][0]] * number))
-        elif same_client:
-            deltas.append(np.array([point["client"][0] * int(client[o, 0])] * number))
-        else:
-            deltas.append(point["client"] * client[o][:, None])
-        shared = point["common"] * int(common[o]) if common_rounds else 0 * point["common"]
-        xis.append(point["round"] * own[o][:, None] + shared)
-        moved = point["follows client"] * int(client[o, 0]) + point["follows rounds"] * int(own[o, 0])
-        grads.append(point["gradient"] + (moved if moving_model else 0 * moved))
-    chance = [ratio(point, 1, len(faces))] * len(faces)
-    size = _mean([(g * g).sum() for g in grads], chance)
-    weights = point["p"] / point["p"].sum()
+    number, dim = point["t"], point["d"]
+    coins = coin_table(1 + number + (1 if same_client else number))
+    client, own, common = coins[:, : -1 - number], coins[:, -1 - number : -1, None], coins[:, -1:, None]
+    chance = [ratio(point, 1, len(coins))] * len(coins)
+    y = point["client"][:1] if same_client else point["client"]
+    deltas = y[None] * (1 + 0 * client[:, :, None] if fixed_client else client[:, :, None])
+    deltas = deltas + np.zeros((len(coins), number, dim), dtype=int)
+    xis = point["round"][None] * own + point["common"][None] * (common if common_rounds else 0 * common)
+    moved = point["follows client"] * client[:, :1] + point["follows rounds"] * own[:, 0]
+    grads = point["gradient"] + (moved if moving_model else 0 * moved)
+    size = (grads * grads).sum() * chance[0]
     return {
         "t": number,
-        "cfl_p": weights,
+        "cfl_p": point["p"] / point["p"].sum(),
         "cfl_grad": grads,
-        "cfl_local_grad": [grads[o] - deltas[o] - xis[o] for o in outcomes],
+        "cfl_local_grad": grads[:, None] - deltas - xis,
         "cfl_delta": deltas,
         "cfl_xi": xis,
         "cfl_A_sq": point["A_sq"],
         "cfl_B_sq": point["B_sq"],
-        "cfl_D_sq": _rest(
-            [_mean([(x[n] * x[n]).sum() for x in xis], chance) for n in range(number)], point["A_sq"] * size
-        ),
-        "cfl_G_sq": _rest(
-            [_mean([(x[n] * x[n]).sum() for x in deltas], chance) for n in range(number)], point["B_sq"] * size
-        ),
+        "cfl_D_sq": _rest((xis * xis).sum(axis=(0, 2)) * chance[0], point["A_sq"] * size),
+        "cfl_G_sq": _rest((deltas * deltas).sum(axis=(0, 2)) * chance[0], point["B_sq"] * size),
         "chance": chance,
     }
 
 
-def _mean(values: list[Any], chance: list[Any]) -> Any:
-    return sum(c * v for c, v in zip(chance, values, strict=True))
+def coin_table(number: int) -> Any:
+    """Return up to seven pairwise independent fair coins, one column each, on as few outcomes as possible."""
+    free = next(n for n in range(1, 4) if 2**n > number)
+    faces = np.array(list(itertools.product((-1, 1), repeat=free)))
+    subsets = [s for size in range(1, free + 1) for s in itertools.combinations(range(free), size)]
+    return np.stack([faces[:, list(s)].prod(axis=1) for s in subsets[:number]], axis=1)
 
 
-def _rest(sizes: list[Any], covered: Any) -> Any:
+def _rest(sizes: Any, covered: Any) -> Any:
     """Return the smallest constant that covers all sizes together with what growth covers."""
     return max([0 * covered, *(size - covered for size in sizes)])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sympy import Expr, log, sqrt
+from sympy import Expr, Le, log, sqrt
 
 from fltheory.bounds._algebra import BigO, scalar
+from fltheory.bounds._claim import Assumption
 from fltheory.bounds._symbols import L, N
 
 T = scalar("rate_T", "T", "number of rounds")
@@ -24,8 +25,21 @@ rival = scalar("rate_rival", r"\varepsilon_{\mathrm{FedAvg}}", "the same gap for
 
 
 def soft(rate: Expr, firm: Expr | int = 0) -> Expr:
-    r"""Return the right-hand side of :math:`\tilde O(\text{rate})`: one logarithm, on ``firm`` terms that of T only."""
-    return BigO(log(T + L * F**2 / eps) * rate + log(T) * firm)
+    r"""Return the right-hand side of :math:`\tilde O(\text{rate} + \text{firm})` of a strongly convex rate.
+
+    Parameters
+    ----------
+    rate
+        Terms that the step has to balance against the start, which takes a logarithm of what the start shrinks by.
+    firm
+        Terms that no step changes, with a logarithm of T only.
+    """
+    return BigO(log(1 + L * F**2 / eps) * rate + log(T) * firm)
+
+
+def soft_general(rate: Expr) -> Expr:
+    r"""Return the right-hand side of :math:`\tilde O(\text{rate})` of a general convex rate, with a logarithm of T."""
+    return BigO(log(T) * rate)
 
 
 constants = ((c_pB, 1 + B**2 + A**2), (M, sigma / sqrt(N * K) + D))
@@ -33,3 +47,11 @@ constants = ((c_pB, 1 + B**2 + A**2), (M, sigma / sqrt(N * K) + D))
 
 constants_fedavg = ((c_pB, 1 + B**2 + A**2), (M_tilde, sigma**2 / (N * K) + D**2))
 """Definitions printed with Theorem 4.3."""
+
+
+def far(drift: Expr, curvature: Expr = L, rounds: Expr | int = T) -> tuple[Assumption, ...]:
+    r"""Return the assumption of lower bounds: the start is further away than the drift alone would bring the model.
+
+    Without it the start is the better estimate, and a vanishing step keeps it.
+    """
+    return (Assumption("the start is far away", Le(drift, curvature * F * sqrt(N * rounds))),)

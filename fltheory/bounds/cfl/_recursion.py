@@ -3,6 +3,7 @@ r"""Shared by the one-round recursion (62): letters, runs on noisy quadratics, c
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from fltheory.bounds._algebra import Env, scalar
 from fltheory.bounds._claim import Assumption, Experiments
 from fltheory.bounds._space import Choice, Integer, Parameter, Params, Real, Space
 from fltheory.bounds._symbols import L, N, mu
+from fltheory.bounds.cfl._moments import Moments
 from fltheory.bounds.cfl._rate_symbols import D, G, K, sigma
-from fltheory.bounds.cfl._rates import LARGEST, Moments
 from fltheory.experiment import Experiment
 from fltheory.participation import Participation
 from fltheory.quadratic.generators import noisy_quadratic
@@ -75,8 +76,9 @@ def runs(*cases: str, remembers: bool) -> Experiments:
     """Return the runs of a method in the given cases: ``S1``, ``S1-centred``, ``S2`` (drawn drifts), ``S2-centred``."""
     return Experiments(
         space=Space({"case": Choice(cases), **SPACE}),
-        experiment=lambda point: _experiment(point, remembers),
+        experiment=lambda point: _experiments(point, remembers),
         quantities=_quantities(remembers),
+        effort=3,
     )
 
 
@@ -90,8 +92,7 @@ def _problem(point: Params) -> Quadratic:
         mu=1.0 if single else point["mu"],
         L=1.0,
         rotated=False,
-        # A draw of lasting drifts and its mirror image are equally likely; from the minimiser both give one curve.
-        radius=0.0 if case == "S2" else point["radius"],
+        radius=point["radius"],
         scenario=case[:2],
         client_drift_sq=0.0 if centred and point["N"] == 1 else point["G"] ** 2,
         client_drift_centred=centred,
@@ -104,32 +105,37 @@ def _largest(server: float) -> float:
     return float(np.sqrt(6 * server**2 + server**4) - server**2) / 12
 
 
-def _experiment(point: Params, remembers: bool) -> Experiment:
-    assert abs(_largest(1.0) - LARGEST) < 1e-12
-    server = point["server"]
-    return Experiment(
-        problem=_problem(point),
-        algorithm=CFLR(server_rate=server) if remembers else FedAvg(server_rate=server),
-        participation=Participation(num_clients=point["N"], local_steps=point["K"]),
-        rounds=point["T"],
-        rate=point["step"] * _largest(server) / (server * point["K"]),
+def _experiments(point: Params, remembers: bool) -> tuple[Experiment, ...]:
+    """Return the run; two for drawn drifts that stay, since a draw and its mirror image are equally likely."""
+    server, made = point["server"], _problem(point)
+    assert made.client_drift is not None
+    problems = (made, replace(made, client_drift=-made.client_drift)) if point["case"] == "S2" else (made,)
+    return tuple(
+        Experiment(
+            problem=problem,
+            algorithm=CFLR(server_rate=server) if remembers else FedAvg(server_rate=server),
+            participation=Participation(num_clients=point["N"], local_steps=point["K"]),
+            rounds=point["T"],
+            rate=point["step"] * _largest(server) / (server * point["K"]),
+        )
+        for problem in problems
     )
 
 
-def _quantities(remembers: bool) -> Callable[[Params, Experiment, Trajectories], Env]:
-    def read(point: Params, experiment: Experiment, trajectories: Trajectories) -> Env:
-        problem = experiment.problem
+def _quantities(remembers: bool) -> Callable[[Params, Any, Any], Env]:
+    def read(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajectories, ...]) -> Env:
+        problem = made[0].problem
         assert isinstance(problem, Quadratic)
         moments = Moments.of(problem, point["K"], remembers=remembers)
         t = np.arange(1.0, point["T"] + 1.0)
         fresh = point["d"] * moments.spread
-        squared = trajectories.curve("distance_sq")[0]
+        squared = np.mean([run.curve("distance_sq")[0] for run in runs], axis=0)
         return {
             "rec_eta": point["step"] * _largest(point["server"]),
             "rec_eta_g": point["server"],
             "rec_distance": squared[:-1],
             "rec_distance_next": squared[1:],
-            "rec_gap": trajectories.curve("gap")[0, :-1],
+            "rec_gap": np.mean([run.curve("gap")[0, :-1] for run in runs], axis=0),
             "rec_p_sq": 1.0 / t if remembers else np.ones(len(t)),
             "rec_c_pB": 1.0,
             "rec_seen": float(moments.bias @ moments.bias) + (fresh * (t - 1.0) / t**2 if remembers else 0.0 * t),

@@ -1,19 +1,28 @@
 r"""One round of CFL-R on all outcomes of drift and noise (Algorithm 1, section B.4).
 
-In dimension one, with a base :math:`\varphi` whose derivative has one kink (slopes between :math:`\mu_0` and
-:math:`L_0`), the local objectives have the gradients
+In one or two dimensions, with a base :math:`\varphi(\omega) = \sum_j h_j(\langle u_j, \omega\rangle)`, as many unit
+vectors :math:`u_j` as dimensions, and :math:`h_j` whose derivative has one kink, the local objectives have the
+gradients
 
-.. math:: \nabla f_{\tau,i}(\omega) = \nabla\varphi(\omega) - \delta_i(\omega) - \xi_{\tau,i}, \qquad
+.. math:: \nabla f_{\tau,i}(\omega) = \nabla\varphi(\omega) - \delta_i(\omega) - \xi_{\tau,i}(\omega), \qquad
    \delta_i(\omega) = s\,y_i + s'\beta\,\nabla\varphi(\omega), \qquad
    \xi_{\tau,i}(\omega) = s_\tau(x_{\tau,i} + \alpha\,\nabla\varphi(\omega)),
 
-with fair coins :math:`s, s', s_1, \dots, s_t`, so that :math:`f = \mathbb E f_{\tau,i} = \varphi`, :math:`B^2 =
-\beta^2`, :math:`G^2 = \max_i y_i^2`, :math:`A^2 = 2\alpha^2`, :math:`D^2 = 2\max x_{\tau,i}^2` (not doubled if
-:math:`\alpha = 0`), :math:`L = (1 + \alpha + \beta)L_0` and :math:`\mu = (1 - \alpha - \beta)\mu_0`. Some instances
-have no drift at all. The noise of step :math:`k` of client :math:`i` is :math:`\pm\sigma` by a coin of its own.
-Client :math:`i` remembers the objectives of earlier rounds by their Taylor models at given points
-:math:`\hat\omega_\tau`; Hessians are the slopes there. The global model :math:`\omega_t` is fixed, so drifts do not
-depend on it. Without a kink, or in the first round, nothing is lost by the memory.
+with fair coins :math:`s, s', s_1, \dots, s_t`, so that :math:`f = \mathbb E f_{\tau,i} = \varphi`. The directions
+:math:`u_j` need not be orthogonal: then Hessians at different places do not commute. :math:`L` and :math:`\mu` are
+:math:`1 \pm (\alpha + \beta)` times bounds on the eigenvalues of the largest and the smallest Hessian of the base,
+exact in one dimension.
+
+Four kinds of drift: ``none``; ``constant`` (:math:`\alpha = \beta = 0`); ``growth`` (:math:`x = y = 0`), where
+:math:`A^2 = \alpha^2`; ``all``, where :math:`A^2 = 2\alpha^2` and :math:`D^2 = 2\max\|x_{\tau,i}\|^2`. Always
+:math:`B^2 = \beta^2` and :math:`G^2 = \max_i\|y_i\|^2`. So the constants of each kind are the smallest ones for pure
+drifts, and memory loses information that depends on the drift wherever there is growth and a kink.
+
+The noise of step :math:`k` of client :math:`i` is :math:`\pm\sigma` times a unit vector by a coin of its own, or there
+is none. The coins of the drifts are pairwise independent, which is all that Lemma 3.5 needs, and independent of those
+of the noise. Client :math:`i` remembers the objectives of earlier rounds by their Taylor models at given points
+:math:`\hat\omega_\tau`; Hessians are those there. The global model :math:`\omega_t` is fixed, so drifts do not depend
+on it. Without a kink, or in the first round, nothing is lost by the memory.
 
 All arrays have a leading axis over outcomes; code works on floats and on rationals.
 """
@@ -21,6 +30,7 @@ All arrays have a leading axis over outcomes; code works on floats and on ration
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,14 +40,19 @@ from fltheory.bounds._algebra import EE, NormSq, family, scalar
 from fltheory.bounds._claim import Assumption, Rejected
 from fltheory.bounds._space import Choice, Integer, Params, Real, Space, ratio
 from fltheory.bounds._symbols import L, N
+from fltheory.bounds.cfl._drift import coin_table
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, K, c_B, eta_l, now, p, s, sigma_sq
 from fltheory.problem import Origin
 
-COINS = 5
-"""Most coins of an instance, so at most 32 outcomes."""
+OUTCOMES = 32
+"""Most outcomes of an instance."""
+
+NEWTON = 3
+"""Steps to a rational bound on a root, from above."""
 
 step = scalar("cfl_step", "k", "a local step, from 1")
 client = scalar("cfl_client", "i", "a client, from 1")
+dim = scalar("cfl_dim", "d", "dimension of the model")
 
 w = family("cfl_w", r"\omega_{t,<0>,<1>}", "local model after so many steps", first=(1, 0), random=True)
 nu = family("cfl_nu", r"\nu_{t,<0>,<1>}", "noise of a local step", first=(1, 1), random=True)
@@ -86,39 +101,105 @@ WEIGHTS = Assumption("weights sum to one", Eq(Sum(p[s], (s, 1, now)), 1, evaluat
 SMALL = Assumption("positive denominator", Lt(2 * K**2 * eta_l**2 * L**2 * c_B, 1), Origin.DECLARED)
 
 
-def space(
-    *,
-    rate: float,
-    clients: tuple[int, int] = (1, 2),
-    steps: tuple[int, int] = (1, 3),
-    rounds: tuple[int, int] = (1, 2),
-    drifts: tuple[str, ...] = ("none", "all"),
-) -> Space:
-    """Return the space of rounds whose local rate is at most ``rate`` over the smoothness times the number of steps."""
+def space(*, rate: float, growing: bool = False) -> Space:
+    """Return the space of rounds.
+
+    Parameters
+    ----------
+    rate
+        Largest local rate, over the smoothness times the number of steps.
+    growing
+        Only second rounds and drifts that grow with the gradient; half of them without noise.
+    """
     return Space(
         {
-            "N": Integer(*clients),
-            "K": Integer(*steps),
-            "t": Integer(*rounds),
-            "drifts": Choice(drifts),
-            "L": Real(0.2, 5, log=True),
-            "right": Real(0, 1),
-            "alpha": Real(0, 0.45),
-            "beta": Real(0, 0.45),
-            "knot": Real(-2, 2),
-            "start": Real(-3, 3),
-            "past": Real(-3, 3, shape=("t", "N")),
+            "d": Integer(1, 2),
+            "N": Integer(1, 2),
+            "K": Integer(1, 3),
+            "t": Integer(2 if growing else 1, 2),
+            "drifts": Choice(("growth", "all") if growing else ("none", "constant", "growth", "all")),
+            "noisy": Choice(("no", "yes") if growing else ("yes",)),
+            # Searches go along the first parameters first: where the model and the memory are matters most.
+            "start": Real(-3, 3, shape=("d",)),
+            "past": Real(-3, 3, shape=("t", "N", "d")),
             "p": Real(0.05, 1, shape=("t",)),
-            "client": Real(-2, 2, shape=("N",)),
-            "round": Real(-2, 2, shape=("t", "N")),
+            "growth": Real(0, 0.95),
+            "of rounds": Real(0, 1),
+            "left": Real(0, 2, shape=("d",)),
+            "right": Real(0, 2, shape=("d",)),
+            "knot": Real(-2, 2, shape=("d",)),
+            "turn": Real(0, 1),
+            "client": Real(-2, 2, shape=("N", "d")),
+            "round": Real(-2, 2, shape=("t", "N", "d")),
             "sigma": Real(0, 2),
+            "towards": Real(-1, 1, shape=("N", "K")),
             "rate": Real(0.001, rate, log=True),
             "eta_g": Real(1, 3),
         }
     )
 
 
-def realise(point: Params, *, loss: bool = True, quiet: bool = False) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The base: kinked functions of one variable along unit vectors, with its minimiser at the origin."""
+
+    units: Any
+    left: Any
+    right: Any
+    knot: Any
+
+    def across(self, x: Any) -> Any:
+        """Return the coordinates of vectors along the unit vectors."""
+        return (x[..., None, :] * self.units).sum(axis=-1)
+
+    def along(self, parts: Any) -> Any:
+        """Return the vectors that are made of such parts."""
+        return (parts[..., None] * self.units).sum(axis=-2)
+
+    def derivative(self, z: Any) -> Any:
+        """Return the derivatives of the functions of one variable."""
+        return self._slope(z) - self._slope(0 * z)
+
+    def _slope(self, z: Any) -> Any:
+        return self.left * np.minimum(z - self.knot, 0) + self.right * np.maximum(z - self.knot, 0)
+
+    def height(self, z: Any) -> Any:
+        """Return the sum of the functions of one variable."""
+        below, above = np.minimum(z - self.knot, 0), np.maximum(z - self.knot, 0)
+        return ((self.left * below * below + self.right * above * above) / 2 - self._slope(0 * z) * z).sum()
+
+    def remembered(self, x: Any, at: Any) -> Any:
+        """Return the gradients of the Taylor models at other points."""
+        z, there = self.across(x), self.across(at)
+        second = np.where(there <= self.knot, self.left, self.right)
+        return self.along(self.derivative(there) + second * (z - there))
+
+    def eigenvalues(self) -> tuple[Any, Any]:
+        """Return a lower bound on the smallest and an upper bound on the largest eigenvalue of all Hessians."""
+        low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
+        if len(low) == 1:
+            return low[0], high[0]
+        inner = (self.units[0] * self.units[1]).sum()
+        bounds = []
+        for slopes, sign in ((low, -1), (high, 1)):
+            half = slopes.sum() / 2
+            square = half * half - slopes[0] * slopes[1] * (1 - inner * inner)
+            root = half
+            for _ in range(NEWTON):
+                root = (root + square / root) / 2 if root > 0 else root
+            bounds.append(half + sign * root)
+        return max(bounds[0], 0 * bounds[0]), bounds[1]
+
+
+def unit(tangent: Any, dim: int) -> Any:
+    """Return the unit vector with this tangent of half its angle, in one dimension the number one."""
+    one = 1 + 0 * tangent
+    if dim == 1:
+        return np.stack([one], axis=-1)
+    return np.stack([(1 - tangent * tangent) / (1 + tangent * tangent), 2 * tangent / (1 + tangent * tangent)], axis=-1)
+
+
+def realise(point: Params, *, loss: bool = True) -> dict[str, Any]:
     """Run one round on all outcomes.
 
     Parameters
@@ -126,110 +207,91 @@ def realise(point: Params, *, loss: bool = True, quiet: bool = False) -> dict[st
     point
         A point of :func:`space`.
     loss
-        Let the base have a kink in later rounds too, so that the memory loses information.
-    quiet
-        Leave out the noise.
+        Let the base have kinks in later rounds too, so that the memory loses information.
     """
-    clients, steps, number = point["N"], point["K"], point["t"]
-    drift = point["drifts"] == "all"
-    sigma = 0 * point["sigma"] if quiet else point["sigma"]
-    coins = clients * steps + (2 + number if drift else 0)
-    if coins > COINS:
-        raise Rejected(f"more than {COINS} coins")
-    faces = np.array(list(itertools.product((-1, 1), repeat=coins)))
-    noise = faces[:, : clients * steps].reshape(-1, clients, steps) * sigma
-    zero = 0 * point["knot"]
-    alpha, beta = (point["alpha"], point["beta"]) if drift else (zero, zero)
-    if drift:
-        s_client, s_growth, s_rounds = faces[:, -2 - number], faces[:, -1 - number], faces[:, -number:]
-        shift = (s_client[:, None] * point["client"])[:, None] + s_rounds[:, :, None] * point["round"][None]
-    else:
-        s_growth, s_rounds = np.zeros(len(faces), dtype=int), np.zeros((len(faces), number), dtype=int)
-        shift = np.zeros((len(faces), number, clients), dtype=int) * zero
-    # What multiplies the gradient of the base in each round.
-    factor = 1 - s_growth[:, None] * beta - s_rounds * alpha
-    # The slope below the knot is the smoothness of the base, so that L is not an overestimate; its minimiser is 0.
-    high = point["L"] / (1 + alpha + beta)
-    left, right = high, high * point["right"]
-    if number > 1 and not loss:
-        right = left
-    knot = point["knot"]
-
-    def slope(x: Any) -> Any:
-        return left * np.minimum(x - knot, 0) + right * np.maximum(x - knot, 0) - bottom
-
-    def height(x: Any) -> Any:
-        below, above = np.minimum(x - knot, 0), np.maximum(x - knot, 0)
-        return (left * below * below + right * above * above) / 2 - bottom * x
-
-    bottom = left * min(zero - knot, zero) + right * max(zero - knot, zero)
-    start, points = point["start"], point["past"]
-    hessian = np.array([[left if x <= knot else right for x in row] for row in points])
+    dim, clients, steps, number = point["d"], point["N"], point["K"], point["t"]
+    kind, zero = point["drifts"], 0 * point["sigma"]
+    growth = point["growth"] if kind in ("growth", "all") else zero
+    alpha, beta = growth * point["of rounds"], growth * (1 - point["of rounds"])
+    constant = 1 if kind in ("constant", "all") else 0
+    y, x_round = point["client"] * constant, point["round"] * constant
+    sigma = point["sigma"] if point["noisy"] == "yes" else zero
+    faces = itertools.product((-1, 1), repeat=clients * steps)
+    noises = np.array(list(faces) if point["noisy"] == "yes" else [next(faces)])
+    drifts = np.zeros((1, 2 + number), dtype=int) if kind == "none" else coin_table(2 + number)
+    if len(noises) * len(drifts) > OUTCOMES:
+        raise Rejected(f"more than {OUTCOMES} outcomes")
+    noises, coins = np.repeat(noises, len(drifts), axis=0), np.tile(drifts, (len(noises), 1))
+    noise = noises.reshape(-1, clients, steps, 1) * (unit(point["towards"], dim) * sigma)
+    s_client, s_growth, s_rounds = coins[:, 0], coins[:, 1:2], coins[:, 2:]
+    shift = s_client[:, None, None, None] * y + s_rounds[:, :, None, None] * x_round
+    # Local gradients are a random multiple of the gradient of the base in each round, less the constant drift.
+    factor = 1 - s_growth * beta - s_rounds * alpha
+    base = Base(
+        unit(np.array([zero, point["turn"]])[:dim], dim),
+        point["left"],
+        point["right"] if loss or number == 1 else point["left"],
+        point["knot"],
+    )
+    lowest, highest = base.eigenvalues()
+    if not highest > 0:
+        raise Rejected("the base is affine")
+    mu, smooth = (1 - alpha - beta) * lowest, (1 + alpha + beta) * highest
     weights = point["p"] / point["p"].sum()
-    rate = point["rate"] / (point["L"] * steps)
+    rate = point["rate"] / (smooth * steps)
 
     def gradients(x: Any) -> Any:
-        """Return the gradients of all rounds at one model per client, ``(outcomes, rounds, clients)``."""
-        return factor[:, :, None] * slope(x)[:, None] - shift
+        """Return the gradients of all rounds at one model per client, ``(outcomes, rounds, clients, dim)``."""
+        return factor[:, :, None, None] * base.along(base.derivative(base.across(x)))[:, None] - shift
 
-    def tilde(x: Any) -> Any:
-        fresh = gradients(x)[:, -1] * weights[-1]
-        for earlier in range(number - 1):
-            at = points[earlier]
-            model = (
-                factor[:, earlier, None] * (slope(at)[None] + hessian[earlier][None] * (x - at[None]))
-                - shift[:, earlier]
-            )
-            fresh = fresh + weights[earlier] * model
-        return fresh
+    def tilde(x: Any, here: Any) -> Any:
+        models = [factor[:, n, None, None] * base.remembered(x, point["past"][n]) - shift[:, n] for n in range(number)]
+        return sum((weights[n] * models[n] for n in range(number - 1)), start=weights[-1] * here[:, -1])
 
-    x = np.array([[start] * clients] * len(faces))
-    models, tildes, alls, directions = [x], [tilde(x)], [gradients(x)], []
-    for n in range(steps):
-        directions.append(tildes[-1] + weights[-1] * noise[:, :, n])
-        x = x - rate * directions[-1]
-        models.append(x)
-        tildes.append(tilde(x))
-        alls.append(gradients(x))
+    start = point["start"]
+    models = [np.array([[start] * clients] * len(coins))]
+    alls, tildes, directions = [], [], []
+    for n in range(steps + 1):
+        alls.append(gradients(models[-1]))
+        tildes.append(tilde(models[-1], alls[-1]))
+        if n < steps:
+            directions.append(tildes[-1] + weights[-1] * noise[:, :, n])
+            models.append(models[-1] - rate * directions[-1])
     directions.append(tildes[-1])
-    every = np.stack(alls, axis=-1)
-    bars = (weights[None, :, None, None] * every).sum(axis=1)
-    ends = np.array([start, zero])
-    values = factor[:, :, None] * (height(ends)[0] - height(ends)[1]) - shift * start
-    local = (weights[None, :, None] * values).sum(axis=1)
-    round_part = [x * x for x in np.ravel(point["round"])] if drift else [zero]
-    client_part = [x * x for x in np.ravel(point["client"])] if drift else [zero]
-    tilde_all = np.stack(tildes, axis=-1)
+    every, tilde_all = np.stack(alls, axis=-2), np.stack(tildes, axis=-2)
+    gap = base.height(base.across(start)) - base.height(base.across(0 * start))
+    local = ((factor[:, :, None] * gap - (shift * start).sum(axis=-1)) * weights[None, :, None]).sum(axis=1)
     return {
         "N": clients,
         "cfl_K": steps,
         "t": number,
-        "L": point["L"],
-        "mu": (1 - alpha - beta) * min(left, right),
+        "cfl_dim": dim,
+        "L": smooth,
+        "mu": mu,
         "cfl_eta_l": rate,
         "cfl_eta_g": point["eta_g"],
         "cfl_eta": steps * rate * point["eta_g"],
         "cfl_p": weights,
-        "cfl_A_sq": 2 * alpha * alpha,
+        "cfl_A_sq": (2 if constant else 1) * alpha * alpha,
         "cfl_B_sq": beta * beta,
-        "cfl_D_sq": max(round_part) * (2 if alpha > 0 else 1),
-        "cfl_G_sq": max(client_part),
+        "cfl_D_sq": (x_round * x_round).sum(axis=-1).max() * (2 if alpha > 0 else 1),
+        "cfl_G_sq": (y * y).sum(axis=-1).max(),
         "cfl_sigma_sq": sigma**2,
-        "cfl_epsilon": (1 + alpha + beta) * max(left, right) - (1 - alpha - beta) * min(left, right),
-        "cfl_w_t": np.array([start]),
-        "w_star": np.array([zero]),
-        "cfl_past": points[:, :, None],
-        "cfl_grad_t": np.array([slope(np.array([start]))[0]]),
-        "cfl_gap": height(np.array([start]))[0] - height(np.array([zero]))[0],
+        "cfl_epsilon": smooth - mu,
+        "cfl_w_t": start,
+        "w_star": 0 * start,
+        "cfl_past": point["past"],
+        "cfl_grad_t": base.along(base.derivative(base.across(start))),
+        "cfl_gap": gap,
         "cfl_local_gap": local,
-        "cfl_w": np.stack(models, axis=-1)[..., None],
-        "cfl_nu": noise[..., None],
-        "cfl_direction": np.stack(directions, axis=-1)[..., None],
-        "cfl_grad_tilde": tilde_all[..., None],
-        "cfl_lost": (bars - tilde_all)[..., None],
-        "cfl_grad_at": every[..., None],
-        "cfl_update": point["eta_g"] * (models[-1] - models[0]).sum(axis=1, keepdims=True) / clients,
-        "chance": [ratio(point, 1, len(faces))] * len(faces),
+        "cfl_w": np.stack(models, axis=-2),
+        "cfl_nu": noise,
+        "cfl_direction": np.stack(directions, axis=-2),
+        "cfl_grad_tilde": tilde_all,
+        "cfl_lost": (weights[None, :, None, None, None] * every).sum(axis=1) - tilde_all,
+        "cfl_grad_at": every,
+        "cfl_update": point["eta_g"] * (models[-1] - models[0]).sum(axis=1) / clients,
+        "chance": [ratio(point, 1, len(coins))] * len(coins),
     }
 
 

@@ -10,8 +10,9 @@ It is an identity: the factor :math:`1/t` is taken out of the aggregates. The we
 with :math:`t`, so Algorithm 1 must keep the Hessians and gradients of all rounds, or their sums. In line 4 of
 Algorithm 2 the sum is read to cover both terms.
 
-Instances: up to three rounds of both algorithms in one dimension, with noise, on objectives with a kink of the
-derivative; Hessians and gradients are those at the end of the client's round.
+Instances: up to three rounds of both algorithms in one or two dimensions, with noise. Objectives are separable
+functions with kinks of the derivative, each in a frame of its own, so that Hessians do not commute; Hessians and
+gradients are those at the end of the client's round.
 
 Source: Guo et al., 2021, Algorithms 1 and 2, section 5.
 """
@@ -25,8 +26,9 @@ from sympy import Eq
 
 from fltheory.bounds._algebra import family
 from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds._space import Integer, Params, Real, Space, ratio
 from fltheory.bounds._symbols import t
+from fltheory.bounds.cfl._round import unit
 from fltheory.bounds.cfl._symbols import T
 from fltheory.functions import Kinked
 
@@ -43,24 +45,33 @@ def _run(point: Params, *, weighted: bool) -> list[Any]:
     models = [point["start"]]
     memory: list[list[tuple[Any, Any]]] = [[] for _ in range(point["N"])]
     for number in range(1, point["T"] + 1):
-        functions = Kinked(**{name: point[name][number - 1][:, None] for name in ("centre", "knot", "left", "right")})
+        functions = Kinked(**{name: point[name][number - 1] for name in ("centre", "knot", "left", "right")})
         moved = []
         for client, kept in enumerate(memory):
-            hessian, gradient = (sum(column) for column in zip(*kept, strict=True)) if kept else (0, 0)
+            nothing = (0 * np.outer(models[0], models[0]), 0 * models[0])
+            hessian, gradient = (sum(column) for column in zip(nothing, *kept, strict=True))
+            frame = _frame(point["turn"][number - 1, client], point["d"])
             w = models[-1]
             for noise in point["noise"][number - 1, client]:
-                fresh = functions.gradient(client, np.array([w]))[0] + noise
+                fresh = frame.T.dot(functions.gradient(client, frame.dot(w))) + noise
                 if weighted:
-                    share = number * (1 + 0 * noise)
-                    w = w - point["rate"] * (fresh / share + gradient / share + hessian / share * w)
+                    share = ratio(point, 1, number)
+                    w = w - point["rate"] * (fresh * share + gradient * share + (hessian * share).dot(w))
                 else:
-                    w = w - point["rate"] / number * (fresh + gradient + hessian * w)
+                    w = w - point["rate"] / number * (fresh + gradient + hessian.dot(w))
             left, right, knot = (point[name][number - 1, client] for name in ("left", "right", "knot"))
-            slope = left if w <= knot else right
-            kept.append((slope, functions.gradient(client, np.array([w]))[0] - slope * w))
+            slopes = np.where(frame.dot(w) <= knot, left, right)
+            second = frame.T.dot(slopes[:, None] * frame)
+            kept.append((second, frame.T.dot(functions.gradient(client, frame.dot(w))) - second.dot(w)))
             moved.append(w - models[-1])
         models.append(models[-1] + point["eta_g"] * sum(moved) / point["N"])
     return models
+
+
+def _frame(tangent: Any, dim: int) -> Any:
+    """Return the rotation by twice the angle with this tangent."""
+    first = unit(tangent, dim)
+    return first[None] if dim == 1 else np.array([first, [-first[1], first[0]]])
 
 
 claim = Claim(
@@ -75,12 +86,14 @@ claim = Claim(
                 "T": Integer(1, 3),
                 "N": Integer(1, 2),
                 "K": Integer(1, 2),
-                "start": Real(-2, 2),
-                "centre": Real(-2, 2, shape=("T", "N")),
-                "knot": Real(-2, 2, shape=("T", "N")),
-                "left": Real(0.1, 2, shape=("T", "N")),
-                "right": Real(0.1, 2, shape=("T", "N")),
-                "noise": Real(-1, 1, shape=("T", "N", "K")),
+                "d": Integer(1, 2),
+                "start": Real(-2, 2, shape=("d",)),
+                "turn": Real(-1, 1, shape=("T", "N")),
+                "centre": Real(-2, 2, shape=("T", "N", "d")),
+                "knot": Real(-2, 2, shape=("T", "N", "d")),
+                "left": Real(0.1, 2, shape=("T", "N", "d")),
+                "right": Real(0.1, 2, shape=("T", "N", "d")),
+                "noise": Real(-1, 1, shape=("T", "N", "K", "d")),
                 "rate": Real(0.05, 0.5),
                 "eta_g": Real(0.5, 2),
             }

@@ -15,7 +15,7 @@ noise is the same in every later step and round, so it is not independent over s
 **Derivation of the corrected form.** Line 10 of Algorithm 1 with :math:`g_{t,i,k} = \nabla f_{t,i} + \nu_{t,i,k}` and
 exact remembered gradients: :math:`\tilde g = \nabla\tilde f + p_{t,i}\nu_{t,i,k}`.
 
-Instances: one round of CFL-R, see the module of rounds.
+Instances: one round of CFL-R in one or two dimensions, see the module of rounds.
 
 Source: Guo et al., 2021, (33), with :math:`j` for the client :math:`i`.
 """
@@ -46,12 +46,14 @@ round_noise = family(
 def with_noisy_memory(point: Params) -> dict[str, Any]:
     """Add a noise to every remembered gradient; any numbers will do, so the points of the past serve."""
     made = realise(point)
-    frozen, fresh = point["past"], made["cfl_nu"]
-    outcomes, _, steps, _ = fresh.shape
-    past = np.array([[[[x] for _ in range(steps)] for x in row] for row in frozen[:-1]])
-    stack = [np.concatenate([past, fresh[o][None]]) if len(past) else fresh[o][None] for o in range(outcomes)]
-    held = (made["cfl_p"][:-1, None] * frozen[:-1]).sum(axis=0)
-    return {**made, "cfl_round_noise": stack, "cfl_direction": made["cfl_direction"] + held[None, :, None, None]}
+    fresh = made["cfl_nu"]
+    held = point["past"][:-1]
+    frozen = held[None, :, :, None] + 0 * fresh[:, None]
+    return {
+        **made,
+        "cfl_round_noise": np.concatenate([frozen, fresh[:, None]], axis=1),
+        "cfl_direction": made["cfl_direction"] + (made["cfl_p"][:-1, None, None] * held).sum(axis=0)[:, None],
+    }
 
 
 at = (client, step - 1)

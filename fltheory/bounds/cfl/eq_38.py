@@ -12,7 +12,7 @@ expression.
 **Derivation of the corrected form.** The square of a sum: :math:`+2\,\mathbb E\langle\omega_t - \omega^*,
 \Delta\omega_t\rangle`.
 
-Instances: one round of CFL-R, see the module of rounds.
+Instances: one round of CFL-R in one or two dimensions, see the module of rounds.
 
 Source: Guo et al., 2021, (38) and (39).
 """

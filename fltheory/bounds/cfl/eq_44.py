@@ -19,7 +19,8 @@ keeps the third; ``published@no-loss`` has no information loss, and is true.
 the first part, Lemma B.3 and Cauchy-Schwarz the second, with :math:`p_{\tau,i}\|\omega_{t,i,k-1} -
 \omega_{\tau,i,K}\|` in place of the printed distance, and :math:`f_t = \frac1N\sum_i\bar f_{t,i}`.
 
-Instances: one round of CFL-R, see the module of rounds; expectations are over drifts and noise.
+Instances: one round of CFL-R in one or two dimensions, see the module of rounds; expectations are over drifts and
+noise.
 
 Source: Guo et al., 2021, (39) to (44).
 """

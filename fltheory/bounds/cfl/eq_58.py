@@ -20,7 +20,7 @@ By Minkowski's inequality, Lemma 3.5 at the fixed :math:`\omega_t` and :math:`\|
 
 without a denominator. Attained in the limit of small rates if either the noise or the rest vanishes.
 
-Instances: one round of CFL-R without information loss, see the module of rounds.
+Instances: one round of CFL-R in one or two dimensions without information loss, see the module of rounds.
 
 Source: Guo et al., 2021, (56) to (58).
 """

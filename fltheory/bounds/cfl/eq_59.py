@@ -35,7 +35,14 @@ and the noise itself adds :math:`\frac{\eta^2p_t^2\sigma^2}{NK}(1 + x)` as in (5
 It needs :math:`\omega_t` to be independent of the drifts in :math:`\bar f_t`, which in later rounds of CFL-R it is
 not.
 
-Instances: one round of CFL-R of two clients without information loss from a fixed model, see the module of rounds.
+Where it fails: the noise has to outweigh what the last term of (59) has in excess, since that term has
+:math:`\sigma^2` where the round has :math:`p_t^2\sigma^2`. With two clients, one step and one round the variance of the
+model is :math:`\frac{\eta^2\sigma^2}{2}` against :math:`\frac{\eta^2\sigma^2}{4}` plus a term of third order in the
+step, so small steps without drift and a model at the minimiser fail by a factor of up to two. With one client nothing
+fails.
+
+Instances: one round of CFL-R in one or two dimensions without information loss from a fixed model, see the module of
+rounds.
 
 Source: Guo et al., 2021, (59). The second definition of :math:`c_{p_B}` printed above it is that of :math:`c_{p_G}`.
 """
@@ -94,5 +101,5 @@ claim = Claim(
     ),
     assumptions=(NOISE, WEIGHTS, SMALL),
     uses=("cfl.eq-44", "cfl.eq-50", "cfl.eq-58"),
-    check=Instances(space=space(rate=0.7, clients=(2, 2)), realise=partial(realise, loss=False)),
+    check=Instances(space=space(rate=0.7), realise=partial(realise, loss=False)),
 )

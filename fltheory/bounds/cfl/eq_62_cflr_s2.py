@@ -15,21 +15,13 @@ client that stays. Both fail: the model has seen the round drifts of all earlier
 in the second reading the mean client drift too. With drifts that sum to zero the term :math:`G^2\eta^2`, which is not
 there on these instances, hides the failure unless :math:`G` is small.
 
-**Derivation of the corrected form.** For quadratics with one Hessian. Along an eigenvalue :math:`\lambda` the round is
-:math:`e' = (1 - \lambda P)e - P b + \nu` with :math:`P = \eta\,\frac1K\sum_{k<K}(1 - \eta_l\lambda)^k`, :math:`b` the
-clients' mean of the drift in use and :math:`\nu` noise. Since :math:`\eta\lambda \le \frac14` and :math:`\eta_g \ge
-1`, :math:`P \ge \frac78\eta`, so that :math:`(1 - \lambda P)^2 \le 1 - \lambda P(2 - \lambda P) \le 1 - \lambda\eta`,
-which is at most :math:`1 - \frac{\mu\eta}2 - \frac{\lambda\eta}2`: contraction and gap of (62). :math:`P^2\mathbb
-E\|b\|^2 \le \eta^2c_{p_G}` by convexity, and the noise has at most :math:`\eta^2\sum_\tau p_\tau^2\sigma^2/(NK)`. What
-is left is the cross term. The part of :math:`b` that is new in this round drops out of it; the part that earlier
-rounds have seen, with mean square :math:`V_t`, gives at most :math:`2\eta\sqrt{V_t\,\mathbb E\|e\|^2}` by Cauchy and
-Schwarz. For other convex functions the same argument works with :math:`\|\nabla f + b\|^2 \le 2\|\nabla f\|^2 +
-2\|b\|^2` in (52) and (50), that is with twice the constants.
-
-Here :math:`V_t = \|\bar\delta\|^2 + \frac{D^2}{N}\sum_{\tau<t}p_\tau^2`.
+**Derivation of the corrected form.** That of ``cfl.eq-62-cflr-s1``, for quadratics with one Hessian; the argument is
+the same for every law of the drifts, only the part that earlier rounds have seen differs. Here :math:`V_t =
+\|\bar\delta\|^2 + \frac{D^2}{N}\sum_{\tau<t}p_\tau^2`.
 
 Instances: one or two eigenvalues, up to five clients, four local steps, sixty rounds, no growth (:math:`A = B = 0`),
-expectations by the exact engine; the relation is checked in every round.
+expectations by the exact engine, for drawn drifts over a draw and its mirror image; the relation is checked in every
+round.
 
 Source: Guo, Lin, Tang, 2021, appendix B.4, (62), (64).
 """

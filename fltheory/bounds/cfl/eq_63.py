@@ -20,8 +20,8 @@ convex:
 
 Attained if (62) is an equality and all models are equal.
 
-Instances: any sequences of models in one dimension and :math:`f = \frac a2\|\omega\|^2`; :math:`c_2(t)` is given and
-:math:`c_1(t)` is the smallest number for which (62) holds.
+Instances: any sequences of models in one or two dimensions and :math:`f = \frac a2\|\omega\|^2`; :math:`c_2(t)` is
+given and :math:`c_1(t)` is the smallest number for which (62) holds.
 
 Source: Guo et al., 2021, (62) and (63).
 """
@@ -92,10 +92,11 @@ def realise(point: Params) -> dict[str, Any]:
 SPACE = Space(
     {
         "T": Integer(1, 4),
+        "d": Integer(1, 2),
         "mu": Real(0.05, 5, log=True),
         "condition": Real(1, 20, log=True),
         "contraction": Real(0.01, 1),
-        "path": Real(-3, 3, shape=(5, 1)),
+        "path": Real(-3, 3, shape=(5, "d")),
         "c_2": Real(0, 2, shape=(4,)),
     }
 )

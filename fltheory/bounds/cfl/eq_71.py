@@ -10,9 +10,9 @@ The factor :math:`1/\eta` on both sides is that of (63), where it is misplaced.
 
 **Derivation of the sharp form.** The mean of a constant; an equality.
 
-Instances: the rate is swept over :math:`T` (from 4, with steps that hardly contract, so that no round dominates),
-over the number of clients and steps, :math:`L`, :math:`\eta_g` and the sizes of noise and drifts, together and each
-alone; the sharp form is searched.
+Instances: the rate is swept over :math:`T` from 2, with steps that hardly contract, so that no round dominates, and
+with steps that do; over :math:`\mu` and :math:`\eta`, the number of clients and steps, :math:`L`, :math:`\eta_g` and
+the sizes of noise and drifts, together and each alone; the sharp form is searched.
 
 Source: Guo et al., 2021, (71), with the constants defined above (62).
 """

@@ -39,7 +39,7 @@ from fltheory.algorithms.cflr import CFLR
 from fltheory.bounds._algebra import Env, scalar
 from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source
 from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds.cfl._rates import Moments
+from fltheory.bounds.cfl._moments import Moments
 from fltheory.experiment import Experiment
 from fltheory.participation import Participation
 from fltheory.quadratic.generators import noisy_quadratic
@@ -117,25 +117,26 @@ def runs(*, centred: bool, averaged: bool = False, margin: bool = False) -> Expe
         both = [tuned(point, instance, averaged=averaged, remembers=remembers)[1] for remembers in (False, True)]
         return both[0] / both[1]
 
+    def ratios(point: Params, _: Any, __: Any) -> Env:
+        drift, smooth, convex = point["setting"].split("-")
+        compared = {
+            "sc": f"{drift}-{smooth}-SC",
+            "gc": f"{drift}-{smooth}-GC",
+            "big": f"BRD-{smooth}-{convex}",
+            "small": f"SRD-{smooth}-{convex}",
+        }
+        found = {setting: ratio(point, setting) for setting in set(compared.values())}
+        return {f"fig_margin_{name}": found[setting] for name, setting in compared.items()}
+
     def quantities(point: Params, run: Experiment, curves: Trajectories) -> Env:
         instance = run.problem
         assert isinstance(instance, Quadratic)
         curve = "average_gap" if averaged else "gradient_norm_sq"
-        found: dict[str, Any] = {
+        return {
             "fig_cflr": float(curves.curve(curve)[0, -1]),
             "fig_fedavg": tuned(point, instance, averaged=averaged, remembers=False)[1],
             "fig_fedprox": tuned(point, instance, averaged=averaged, remembers=False, prox=1.0)[1],
         }
-        if margin:
-            drift, smooth, convex = point["setting"].split("-")
-            for name, setting in (
-                ("sc", f"{drift}-{smooth}-SC"),
-                ("gc", f"{drift}-{smooth}-GC"),
-                ("big", f"BRD-{smooth}-{convex}"),
-                ("small", f"SRD-{smooth}-{convex}"),
-            ):
-                found[f"fig_margin_{name}"] = ratio(point, setting)
-        return found
 
     space = Space(
         {
@@ -147,6 +148,8 @@ def runs(*, centred: bool, averaged: bool = False, margin: bool = False) -> Expe
             "radius": Real(0.1, 20, log=True),
         }
     )
+    if margin:
+        return Experiments(space=space, experiment=lambda _: (), quantities=ratios)
     return Experiments(space=space, experiment=experiment, quantities=quantities)
 
 
