@@ -11,12 +11,10 @@ from typing import Any
 
 from fltheory import claims as catalogue
 from fltheory.figures.study import Saved
+from fltheory.figures.style import SYMBOLS
 from fltheory.report.graph import svg
 from fltheory.report.markup import mathml, page
 from fltheory.validation.summary import findings, printed, summary
-
-SYMBOLS = {"HOLDS": "✓", "VIOLATED": "✗", "MIXED": "±", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–"}
-"""Beside the colours, so that nothing depends on seeing them."""
 
 
 def build(

@@ -77,6 +77,23 @@ def read(form: Form, env: Env, *, exact: bool = False, side: str = "") -> Readin
     return max(readings, key=lambda reading: (reading.violated, reading.score))
 
 
+def sides(form: Form, env: Env) -> tuple[Any, Any]:
+    """Return both sides of the first relation of a form as arrays, smaller one first.
+
+    Curves and indices give the axes; a sampled curve is its mean. Where a side has one value per outcome the last axis
+    is that of the outcomes.
+    """
+    values = _defined(form, {name: _limit(value, "") for name, value in env.items()}, exact=False)
+    relation = form.sources[0]
+    both = [compiled(relation.lhs), compiled(relation.rhs)]
+    if isinstance(relation, GreaterThan | StrictGreaterThan):
+        both.reverse()
+    places = [values | place for place in _index_values(form.over, values, exact=False)]
+    found = [np.array([_valued(side, place, exact=False) for place in places], dtype=float) for side in both]
+    left, right = np.broadcast_arrays(*(found if form.over else [side[0] for side in found]))
+    return left, right
+
+
 def failing(relation: Relational, over: tuple[Range, ...], form: Form, env: Env, *, exact: bool = False) -> str:
     """Return why an assumption or premise does not hold on an instance: its sides; empty if it holds."""
     values = _defined(form, dict(env), exact=exact)
