@@ -56,7 +56,7 @@ def _several(
     names: tuple[str, ...], directory: Path, quick: bool, seed: int, ledger: Path | None
 ) -> list[tuple[str, str, dict[str, Any]]]:
     """Produce studies by name; functions do not travel between processes, numbers do."""
-    found = []
+    found: list[tuple[str, str, dict[str, Any]]] = []
     for name in names:
         try:
             saved = produce(studies()[name], directory, quick=quick, seed=seed, ledger=ledger)

@@ -1,8 +1,9 @@
 """A figure or table of a paper: numbers computed once, drawn by a pure function, saved with their origin.
 
 One file per figure in ``figures/papers/`` ends in ``study = Study(name=..., title=..., paper=..., ...)``, or in
-``studies = (...)`` where several share a form; it is found by looking into the folder. ``compute`` returns plain numbers (what is stored as JSON), ``draw`` turns them into a
-figure and ``table`` into rows, so that anyone can draw the stored numbers again without computing anything.
+``studies = (...)`` where several share a form; it is found by looking into the folder. ``compute`` returns plain
+numbers (what is stored as JSON), ``draw`` turns them into a figure and ``table`` into rows, so that anyone can draw the
+stored numbers again without computing anything.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class Study:
         One sentence, from the numbers, that says what to see.
     draw, table
         The figure, the table; at least one of them.
+    by_claim
+        Small figures for the pages of claims, by their ids; written as PNG.
     together
         Studies with the same word are produced by one process, so that what they share is computed once.
     judged
@@ -73,6 +76,7 @@ class Study:
     caption: Callable[[Data], str]
     draw: Callable[[Data], Figure] | None = None
     table: Callable[[Data], Table] | None = None
+    by_claim: Callable[[Data], dict[str, Figure]] | None = None
     together: str = ""
     judged: bool = False
 
@@ -103,9 +107,7 @@ def studies() -> dict[str, Study]:
     return {study.name: study for study in sorted(found, key=lambda s: s.name)}
 
 
-def produce(
-    study: Study, directory: Path, *, quick: bool = False, seed: int = 0, ledger: Path | None = None
-) -> Saved:
+def produce(study: Study, directory: Path, *, quick: bool = False, seed: int = 0, ledger: Path | None = None) -> Saved:
     """Compute a study and write it: SVG, PDF and PNG of a figure, Markdown of a table, and the numbers as JSON.
 
     A study of verdicts takes them from ``ledger``, a file that ``fltheory validate`` or ``check --all`` has written; if
@@ -121,6 +123,9 @@ def produce(
     files: list[Path] = []
     if study.draw is not None:
         files += save(study.draw(data), directory / study.name, formats=("svg", "pdf", "png"))
+    if study.by_claim is not None:
+        for id_, figure in study.by_claim(data).items():
+            files += save(figure, directory / f"{study.name}.{id_}", formats=("png",))
     if study.table is not None:
         files.append(directory / f"{study.name}.md")
         files[-1].write_text(f"{study.title}. {caption}\n\n{study.table(data).markdown()}", encoding="utf-8")
@@ -165,12 +170,16 @@ def save(figure: Figure, stem: Path, *, formats: Sequence[str] = ("svg", "png"))
     paths = []
     for suffix in formats:
         paths.append(stem.with_name(f"{stem.name}.{suffix}"))
+        figure.set_dpi(DPI)  # vector formats leave their own behind
+        canvas: Any
         with matplotlib.rc_context({"svg.hashsalt": "fltheory"}):
             if suffix == "svg":
-                FigureCanvasSVG(figure).print_svg(paths[-1], metadata={"Date": None})
+                canvas = FigureCanvasSVG(figure)
+                canvas.print_svg(paths[-1], metadata={"Date": None})
             elif suffix == "pdf":
-                FigureCanvasPdf(figure).print_pdf(paths[-1], metadata={"CreationDate": None})
+                canvas = FigureCanvasPdf(figure)
+                canvas.print_pdf(paths[-1], metadata={"CreationDate": None})
             else:
-                figure.set_dpi(DPI)  # the other two leave their own behind
-                FigureCanvasAgg(figure).print_png(paths[-1])
+                canvas = FigureCanvasAgg(figure)
+                canvas.print_png(paths[-1])
     return paths

@@ -21,9 +21,7 @@ def rows_of(layer: Mapping[str, int], edges: list[tuple[str, str]]) -> dict[str,
     resting = {one for one, _ in edges}
     for row in range(max(rows.values()), 0, -1):
         # What does not fit and rests on nothing moves one row down, wide boxes first.
-        movable = sorted(
-            (id_ for id_ in rows if rows[id_] == row and id_ not in resting), key=lambda i: (-width(i), i)
-        )
+        movable = sorted((id_ for id_ in rows if rows[id_] == row and id_ not in resting), key=lambda i: (-width(i), i))
         while movable and sum(_pitch(id_) for id_ in rows if rows[id_] == row) > PAGE:
             rows[movable.pop(0)] = row - 1
     return rows
