@@ -36,7 +36,7 @@ LOOKS = {"published": 1, "corrected": 0}
 
 def compute(*, quick: bool, seed: int, ledger: Mapping[str, Any] | None) -> dict[str, Any]:
     """Find an instance for every bound and evaluate both sides along its run."""
-    budget, replicates = (6, 40) if quick else (16, 200)
+    budget, replicates = (4, 40) if quick else (10, 100)
     judged = {} if ledger is None else {entry["id"]: entry for entry in ledger["claims"]}
     found = []
     for entry in index().values():

@@ -55,7 +55,7 @@ EVERY = 5
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run every method at every rate, and keep its best."""
-    rounds, tried, replicates = (20, 2, 3) if quick else (60, 3, 10)
+    rounds, tried, replicates = (20, 2, 3) if quick else (50, 2, 8)
     rates = RATES[2:4] if quick else RATES
     task = problem(SPLIT, num_clients=EFL_CLIENTS, seed=seed)
     columns = []

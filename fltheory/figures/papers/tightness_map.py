@@ -41,7 +41,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     del seed
     conditions = [1.0, 100.0] if quick else [1.0, 10.0, 100.0, 1000.0]
     distances = [0.1, 10.0] if quick else [0.1, 1.0, 10.0, 100.0]
-    rounds = 20 if quick else 40
+    rounds = 10 if quick else 30
     maps = []
     for name, curvatures in CURVATURES.items():
         for steps in STEPS:
