@@ -40,7 +40,7 @@ PUBLISHED = {
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run the past of every instance once, then both options at every time, for both sizes."""
-    horizon = 20 if quick else 40
+    horizon = 20 if quick else 30
     rows = [
         _row(spread, *SMALL, TIMES[::4] if quick else TIMES[::2], 2 if quick else 3, horizon, seed)
         for spread in SPREADS
