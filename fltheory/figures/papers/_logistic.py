@@ -118,7 +118,7 @@ def fen_sizes(rounds: int, replicates: int) -> dict[str, Any]:
 @functools.cache
 def fen_messages(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run the six algorithms on every split; return what they sent to the server and where they ended."""
-    rounds, replicates = (20, 3) if quick else (60, 8)
+    rounds, replicates = (10, 3) if quick else (60, 8)
     rows: list[dict[str, Any]] = []
     for split in list(SPLITS)[2 * quick :]:
         task = problem(split, num_clients=FEN_CLIENTS, seed=seed)

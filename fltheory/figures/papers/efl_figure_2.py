@@ -40,7 +40,7 @@ EVERY = 5
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run every weight in every column."""
-    rounds, replicates = (20, 3) if quick else (40, 8)
+    rounds, replicates = (10, 3) if quick else (40, 8)
     task = problem(SPLIT, num_clients=EFL_CLIENTS, seed=seed)
     columns = []
     for local_steps, rate in CASES[:: 3 if quick else 1]:

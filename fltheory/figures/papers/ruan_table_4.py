@@ -3,8 +3,8 @@ r"""Table 4 of Ruan et al.: rounds after an arrival until the test accuracy is b
 The old level is the accuracy before the last round without the newcomer, on the test samples of the clients of that
 time; from the arrival on the newcomer's test samples count too. SYNTHETIC(1, 1), 30 clients, scheme C, see
 :mod:`fltheory.studies.flexible_participation` for what is published and what is ours. The paper does not print the
-sizes of its data; the outcome depends on them, so the table has two, the larger one with fewer instances and times. Every
-instance has its own data, dealt traces and minibatches, and three replicates; fast and vanilla reboot share them.
+sizes of its data; the outcome depends on them, so the table has two, the larger one with fewer instances and times.
+Every instance has its own data, dealt traces and minibatches, and three replicates; fast and vanilla reboot share them.
 Means over instances with standard errors; runs that do not recover within the horizon count with the horizon. Since
 accuracies of a finite test set come in steps, the table has the recovery of the test loss too.
 """
