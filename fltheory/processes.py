@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
 
 def in_processes(tasks: Sequence[tuple[Any, ...]], work: Callable[..., Any], jobs: int) -> Iterator[Any]:
     """Yield ``work(*task)`` for every task, in the order in which they are finished.
 
-    ``work`` must be importable. An exception of a task, or an interrupt, ends all processes and is passed on.
+    ``work`` must be importable. An exception of a task, or an interrupt, ends all processes and is passed on. Each
+    process does its linear algebra with one thread, unless the environment says otherwise: more would only wait for
+    each other.
     """
     if jobs == 1 or len(tasks) == 1:
         for task in tasks:
@@ -20,7 +26,8 @@ def in_processes(tasks: Sequence[tuple[Any, ...]], work: Callable[..., Any], job
         return
     pool = ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
     try:
-        futures = [pool.submit(work, *task) for task in tasks]
+        with _environment({name: "1" for name in _THREADS if name not in os.environ}):
+            futures = [pool.submit(work, *task) for task in tasks]
         for future in as_completed(futures):
             yield future.result()
         pool.shutdown()
@@ -29,6 +36,17 @@ def in_processes(tasks: Sequence[tuple[Any, ...]], work: Callable[..., Any], job
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
         raise
+
+
+@contextlib.contextmanager
+def _environment(more: dict[str, str]) -> Iterator[None]:
+    """Set variables that processes started meanwhile find in their environment."""
+    os.environ.update(more)
+    try:
+        yield
+    finally:
+        for name in more:
+            del os.environ[name]
 
 
 def _ignore_interrupts() -> None:

@@ -25,13 +25,17 @@ def figure(
     output: Annotated[Path, typer.Option(help="Directory for figures, tables and their numbers.")] = Path(
         "results/figures"
     ),
+    ledger: Annotated[
+        Path | None, typer.Option(help="Ledger with the verdicts to draw; without, what is needed is checked.")
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw figures and tables of the papers, with the numbers behind them as JSON."""
+    """Draw figures and tables of the papers, with the numbers behind them as JSON and a page that shows all."""
     from fltheory import checks
     from fltheory.figures.parallel import produce_all
     from fltheory.figures.study import studies
+    from fltheory.report.gallery import gallery
 
     if everything and names:
         raise InvalidParameter("figure takes names or --all, not both")
@@ -48,7 +52,10 @@ def figure(
             report.begin(name)
             report.end(outcome)
 
-        done, failed, interrupted = produce_all(chosen, output, quick=quick, seed=seed, jobs=jobs, report=tell)
+        done, failed, interrupted = produce_all(
+            chosen, output, quick=quick, seed=seed, jobs=jobs, ledger=ledger, report=tell
+        )
+    page = gallery(output) if done else None
     written = {s.study.name: {"caption": s.caption, "files": [str(path) for path in s.files]} for s in done}
     for name, error in failed:
         complain(f"{name}: {error}")
@@ -57,6 +64,8 @@ def figure(
     elif not quiet:
         for name, entry in written.items():
             typer.echo(f"{name}: {entry['caption']}\n  " + "\n  ".join(entry["files"]))
+        if page is not None:
+            typer.echo(f"gallery: {page}")
     if interrupted:
         complain("interrupted; what was finished is kept")
         raise typer.Exit(130)

@@ -33,6 +33,7 @@ def validate(
     from fltheory import checks, claims
     from fltheory.figures.study import studies
     from fltheory.report import build
+    from fltheory.report.gallery import gallery
     from fltheory.validation import ledger
     from fltheory.validation.decide import FULL, QUICK
     from fltheory.validation.replay import save_all
@@ -66,9 +67,12 @@ def validate(
                 report.begin(name)
                 report.end(outcome)
 
+            written = output / "ledger" / "ledger.json"
             drawn, failed, interrupted = produce_all(
-                chosen, output / "figures", quick=quick, seed=seed, jobs=jobs, report=show
+                chosen, output / "figures", quick=quick, seed=seed, jobs=jobs, ledger=written, report=show
             )
+    if drawn:
+        gallery(output / "figures", report="../report.html")
     path = build(document, drawn, output / "report.html", folders=folders or ())
     for name, error in failed:
         complain(f"{name}: {error}")

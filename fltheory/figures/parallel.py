@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from fltheory.errors import FltheoryError
 from fltheory.figures.study import Saved, Study, produce, studies
@@ -17,6 +18,7 @@ def produce_all(
     quick: bool,
     seed: int,
     jobs: int,
+    ledger: Path | None = None,
     report: Callable[[str, str], None] = lambda name, outcome: None,
 ) -> tuple[list[Saved], list[tuple[str, str]], bool]:
     """Return what was written, what failed and why, and whether the user interrupted.
@@ -28,24 +30,39 @@ def produce_all(
     interrupted = False
     known = {study.name: study for study in chosen}
     try:
-        tasks = [(name, directory, quick, seed) for name in known]
-        for name, found, files, seconds in in_processes(tasks, _one, jobs):
-            if isinstance(found, str):
-                failed.append((name, found))
-                report(name, "failed")
-                continue
-            data, caption = found
-            done[name] = Saved(study=known[name], data=data, caption=caption, files=files, seconds=seconds)
-            report(name, f"{seconds:.1f} s")
+        tasks = [(names, directory, quick, seed, ledger) for names in groups(chosen)]
+        for found in in_processes(tasks, _several, jobs):
+            for name, error, values in found:
+                if error:
+                    failed.append((name, error))
+                    report(name, "failed")
+                    continue
+                done[name] = Saved(study=known[name], **values)
+                report(name, f"{done[name].seconds:.1f} s")
     except KeyboardInterrupt:
         interrupted = True
     return [done[name] for name in known if name in done], failed, interrupted
 
 
-def _one(name: str, directory: Path, quick: bool, seed: int) -> tuple[object, ...]:
-    """Produce one study by name; functions do not travel between processes, numbers do."""
-    try:
-        saved = produce(studies()[name], directory, quick=quick, seed=seed)
-    except FltheoryError as error:
-        return name, str(error), (), 0.0
-    return name, (dict(saved.data), saved.caption), saved.files, saved.seconds
+def groups(chosen: Sequence[Study]) -> list[tuple[str, ...]]:
+    """Return names that belong together, the largest groups first."""
+    found: dict[str, list[str]] = {}
+    for study in chosen:
+        found.setdefault(study.together or study.name, []).append(study.name)
+    return sorted(map(tuple, found.values()), key=len, reverse=True)
+
+
+def _several(
+    names: tuple[str, ...], directory: Path, quick: bool, seed: int, ledger: Path | None
+) -> list[tuple[str, str, dict[str, Any]]]:
+    """Produce studies by name; functions do not travel between processes, numbers do."""
+    found: list[tuple[str, str, dict[str, Any]]] = []
+    for name in names:
+        try:
+            saved = produce(studies()[name], directory, quick=quick, seed=seed, ledger=ledger)
+        except FltheoryError as error:
+            found.append((name, str(error), {}))
+            continue
+        values = {key: getattr(saved, key) for key in ("caption", "command", "files", "seconds")}
+        found.append((name, "", {"data": dict(saved.data), **values}))
+    return found

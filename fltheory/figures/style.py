@@ -20,8 +20,20 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 COLUMN, PAGE, POINTS = 3.4, 7.0, 8
 """Widths in inches of one column and of a page, and the size of the letters."""
 
-VERDICTS = {"HOLDS": "#0072B2", "VIOLATED": "#D55E00", "INCONCLUSIVE": "#E69F00", "NOT_APPLICABLE": "#999999"}
+DPI = 300
+"""Of the PNG files."""
+
+VERDICTS = {
+    "HOLDS": "#0072B2",
+    "VIOLATED": "#D55E00",
+    "MIXED": "#CC79A7",
+    "INCONCLUSIVE": "#E69F00",
+    "NOT_APPLICABLE": "#999999",
+}
 """Colours of verdicts."""
+
+SYMBOLS = {"HOLDS": "✓", "VIOLATED": "✗", "MIXED": "±", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–"}
+"""Beside the colours, so that nothing depends on seeing them."""
 
 
 def panels(rows: int, columns: int, *, width: float = PAGE, height: float = 2.2, **more: Any) -> tuple[Figure, Any]:
@@ -52,3 +64,20 @@ def line(index: int) -> dict[str, Any]:
 def legend(axes: Axes, **more: Any) -> None:
     """Add a small legend."""
     axes.legend(**{"fontsize": POINTS - 1, "framealpha": 0.85, "edgecolor": "none", **more})
+
+
+def settle(figure: Figure) -> None:
+    """Lay a figure out once and for all, so that saving it in several formats does not do it again.
+
+    Minor ticks of logarithmic axes go where two labelled ones are in view: they are most of the time of drawing.
+    """
+    from matplotlib.ticker import NullLocator
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            if axis.get_scale() == "log" and sum(low <= place <= high for place in axis.get_majorticklocs()) > 1:
+                axis.set_minor_locator(NullLocator())
+    figure.set_dpi(DPI)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")

@@ -5,18 +5,17 @@ from __future__ import annotations
 import base64
 import inspect
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fltheory import claims as catalogue
 from fltheory.figures.study import Saved
+from fltheory.figures.style import SYMBOLS
 from fltheory.report.graph import svg
 from fltheory.report.markup import mathml, page
 from fltheory.validation.summary import findings, printed, summary
-
-SYMBOLS = {"HOLDS": "✓", "VIOLATED": "✗", "MIXED": "±", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–"}
-"""Beside the colours, so that nothing depends on seeing them."""
 
 
 def build(
@@ -39,10 +38,9 @@ def build(
     folders
         Folders with further claims.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     known = catalogue.index(folders)
-    claims = [_claim(entry, known[entry["id"]]) for entry in ledger["claims"]]
+    small = {id_: picture for saved in figures for id_, picture in _by_claim(saved)}
+    claims = [_claim(entry, known[entry["id"]], small.get(entry["id"], "")) for entry in ledger["claims"]]
     papers = []
     for tag in dict.fromkeys(claim["paper"] for claim in claims):
         own = [claim for claim in claims if claim["paper"] == tag]
@@ -54,10 +52,7 @@ def build(
                 "graph": svg({c["id"]: c["uses"] for c in own}, {c["id"]: c["verdict"] for c in own}, paper=tag),
             }
         )
-    environment = Environment(
-        loader=PackageLoader("fltheory.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    text = environment.get_template("report.html.j2").render(
+    text = template("report.html.j2").render(
         papers=papers,
         claims=claims,
         figures=[_figure(saved) for saved in figures],
@@ -65,6 +60,7 @@ def build(
         findings=findings(ledger),
         symbols=SYMBOLS,
         ledger=ledger,
+        gallery=_gallery(figures, path),
         total=sum(len(claim["forms"]) for claim in claims),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,9 +68,28 @@ def build(
     return path
 
 
-def _claim(entry: Mapping[str, Any], found: catalogue.Entry) -> dict[str, Any]:
+def template(name: str) -> Any:
+    """Return a template of a page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("fltheory.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template(name)
+
+
+def _gallery(figures: Sequence[Saved], path: Path) -> str:
+    """Return where the gallery of these figures stands, seen from the report; empty if there is none."""
+    found = [saved.files[0].parent / "gallery.html" for saved in figures[:1]]
+    if not (found and found[0].exists()):
+        return ""
+    return Path(os.path.relpath(found[0], path.parent)).as_posix()
+
+
+def _claim(entry: Mapping[str, Any], found: catalogue.Entry, picture: str) -> dict[str, Any]:
     return {
         **entry,
+        "picture": picture,
         "verdict": printed(entry),
         "page": page(inspect.getdoc(found.module()) or ""),
         "forms": [
@@ -91,23 +106,36 @@ def _claim(entry: Mapping[str, Any], found: catalogue.Entry) -> dict[str, Any]:
 
 def _figure(saved: Saved) -> dict[str, Any]:
     """Return a figure with its picture inside, and its table."""
-    pictures = [path for path in saved.files if path.suffix == ".png"]
+    pictures = [path for path in saved.files if path.name == f"{saved.study.name}.png"]
     return {
         "name": saved.study.name,
         "title": saved.study.title,
         "caption": saved.caption,
-        "picture": base64.b64encode(_smaller(pictures[0])).decode("ascii") if pictures else "",
+        "command": saved.command,
+        "picture": _encoded(smaller(pictures[0], 1050)) if pictures else "",
         "table": saved.study.table(saved.data) if saved.study.table is not None else None,
         "seconds": saved.seconds,
     }
 
 
-def _smaller(path: Path) -> bytes:
-    """Return a picture at the resolution of a screen, to keep the page small."""
+def _by_claim(saved: Saved) -> Iterator[tuple[str, str]]:
+    """Yield the pictures of a study that belong to claims."""
+    for path in saved.files:
+        if path.suffix == ".png" and path.stem != saved.study.name:
+            yield path.stem.removeprefix(f"{saved.study.name}."), _encoded(smaller(path, 600))
+
+
+def _encoded(picture: bytes) -> str:
+    return base64.b64encode(picture).decode("ascii")
+
+
+def smaller(path: Path, width: int) -> bytes:
+    """Return a picture as PNG with that many pixels across and few colours, to keep a page small."""
     from PIL import Image
 
     with Image.open(path) as image:
-        reduced = image.convert("RGB").resize((image.width // 2, image.height // 2), Image.Resampling.LANCZOS)
+        size = (width, round(image.height * width / image.width))
+        reduced = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
         out = io.BytesIO()
         reduced.quantize(64).save(out, format="PNG", optimize=True)
         return out.getvalue()

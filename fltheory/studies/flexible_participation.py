@@ -145,14 +145,16 @@ def held_out(problem: LogisticProblem, models: Floats, members: Mask) -> tuple[F
     return np.asarray(right.mean(axis=-1)), np.asarray(loss.mean(axis=-1))
 
 
-def federation(*, spread: float, seed: int) -> LogisticProblem:
+def federation(
+    *, spread: float, seed: int, num_features: int = FEATURES, num_classes: int = CLASSES
+) -> LogisticProblem:
     """Return the clients for arrivals and departures: SYNTHETIC(spread, spread)."""
     return synthetic(
         alpha=spread,
         beta=spread,
         num_clients=CLIENTS,
-        num_features=FEATURES,
-        num_classes=CLASSES,
+        num_features=num_features,
+        num_classes=num_classes,
         sizes="equal",
         min_size=SAMPLES,
         test_share=TEST_SHARE,

@@ -7,6 +7,7 @@ The papers train neural networks on images and text. Here the clients hold SYNTH
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,9 @@ SPLITS: dict[str, dict[str, Any]] = {
 FEN_CLIENTS, FEN_SHARE, FEN_STEPS, FEN_RATE = 40, 0.1, 10, 0.05
 """Clients, probability of being asked, local steps and learning rate in the FedElasticNet studies."""
 
+FEN_MESSAGES = "messages of FedElasticNet"
+"""Studies of the same runs."""
+
 BIN = 0.01
 """Bin size of the entropy, as in the FedElasticNet paper."""
 
@@ -111,9 +115,10 @@ def fen_sizes(rounds: int, replicates: int) -> dict[str, Any]:
     }
 
 
+@functools.cache
 def fen_messages(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run the six algorithms on every split; return what they sent to the server and where they ended."""
-    rounds, replicates = (20, 3) if quick else (80, 8)
+    rounds, replicates = (10, 3) if quick else (60, 8)
     rows: list[dict[str, Any]] = []
     for split in list(SPLITS)[2 * quick :]:
         task = problem(split, num_clients=FEN_CLIENTS, seed=seed)

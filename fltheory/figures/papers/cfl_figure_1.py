@@ -15,40 +15,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fltheory.engines import simulate
-from fltheory.experiment import Experiment
+from fltheory.figures.papers._noisy_quadratics import TOGETHER, best, experiment
 from fltheory.figures.study import Data, Study
 from fltheory.figures.style import PAGE, POINTS, dress, line, panels
-from fltheory.participation import Participation
-from fltheory.studies.noisy_quadratic import algorithms, settings, tuned
+from fltheory.studies.noisy_quadratic import algorithms, settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = {"SRD": "small", "BRD": "large", "SL": "5", "LL": "20", "SC": "1", "GC": "0"}
+REPLICATES = 64
 
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Tune and run every algorithm in every setting."""
-    chosen = settings()[::3] if quick else settings()
+    chosen = settings()[::7] if quick else settings()
     panels_ = []
     for setting in chosen:
         curves = []
         for algorithm in algorithms():
-            best = tuned(setting, algorithm, seed=seed)
-            experiment = Experiment(
-                problem=setting.problem(seed),
-                algorithm=algorithm,
-                participation=Participation(num_clients=setting.num_clients, local_steps=setting.local_steps),
-                rounds=setting.rounds,
-                rate=best.rate,
-            )
-            runs = np.sqrt(simulate(experiment, seed=seed, replicates=64).gradient_norm_sq)
+            found = best(setting, algorithm, seed)
+            run = experiment(setting, algorithm, found.rate, seed)
+            runs = np.sqrt(simulate(run, seed=seed, replicates=REPLICATES, threads=1).gradient_norm_sq)
             low, high = np.quantile(runs, [0.05, 0.95], axis=0)
             curves.append(
                 {
-                    "algorithm": best.algorithm,
-                    "rate": best.rate,
-                    "loss": np.sqrt(best.trajectories.gradient_norm_sq[0]).tolist(),
+                    "algorithm": found.algorithm,
+                    "rate": found.rate,
+                    "loss": np.sqrt(found.trajectories.gradient_norm_sq[0]).tolist(),
                     "low": low.tolist(),
                     "high": high.tolist(),
                 }
@@ -56,7 +50,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
         panels_.append({"setting": setting.name, "L": setting.L, "mu": setting.mu, "curves": curves})
     first = chosen[0]
     sizes = {name: getattr(first, name) for name in ("dim", "num_clients", "local_steps", "rounds", "centred")}
-    return {"panels": panels_, "sizes": sizes}
+    return {"panels": panels_, "sizes": {**sizes, "replicates": REPLICATES}}
 
 
 def draw(data: Data) -> Figure:
@@ -109,4 +103,5 @@ study = Study(
     compute=compute,
     caption=caption,
     draw=draw,
+    together=TOGETHER,
 )

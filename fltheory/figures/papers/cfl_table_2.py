@@ -3,8 +3,8 @@ r"""Best learning rates on the noisy quadratics of the CFL paper: ours beside th
 The first part crosses FedAvg, FedProx and CFL-R with the eight settings: the constant rate that minimises the exact
 root mean square of :math:`\|Aw + B\|` after the last round, the rate printed in the paper, and what the printed rate
 costs here (loss at the published rate over loss at the best one; ``diverges`` where the loss exceeds that of the
-start). The second part tunes again with half or double the clients, local steps and rounds: FedAvg in two settings,
-CFL-R in one and with fewer changes, since it is slow to tune; FedProx is left out.
+start). The second part tunes again with half or double the clients, local steps, rounds and dimension: FedAvg in two
+settings, CFL-R in one and with fewer changes, since it is slow to tune; FedProx is left out.
 
 Dimension, number of clients, local steps, rounds, start and FedProx's coefficient are not printed in the paper; those
 used are stored with the numbers. The printed rates have one or two digits and no range.
@@ -19,11 +19,10 @@ from typing import Any
 from fltheory.algorithms._algorithm import Algorithm
 from fltheory.engines import simulate
 from fltheory.errors import Diverged
-from fltheory.experiment import Experiment
+from fltheory.figures.papers._noisy_quadratics import TOGETHER, best, experiment
 from fltheory.figures.study import Data, Study, Table
-from fltheory.participation import Participation
 from fltheory.recording import Record
-from fltheory.studies.noisy_quadratic import Setting, algorithms, settings, tuned
+from fltheory.studies.noisy_quadratic import Setting, algorithms, settings
 
 PUBLISHED: dict[str, tuple[float, ...]] = {
     "FedAvg": (0.03, 0.08, 0.33, 0.09, 0.02, 0.01, 0.09, 0.02),
@@ -32,12 +31,18 @@ PUBLISHED: dict[str, tuple[float, ...]] = {
 }
 """Published, in the order of :func:`~fltheory.studies.noisy_quadratic.settings`."""
 
-SIZES = {"num_clients": "clients", "local_steps": "local steps", "rounds": "rounds"}
+SIZES = {"num_clients": "clients", "local_steps": "local steps", "rounds": "rounds", "dim": "dimension"}
 BOTH = tuple((size, factor) for size in SIZES for factor in (0.5, 2.0))
 AGAIN = {
     ("SRD-SL-SC", "FedAvg"): BOTH,
     ("BRD-LL-GC", "FedAvg"): BOTH,
-    ("SRD-SL-SC", "CFL-R"): (("num_clients", 0.5), ("local_steps", 0.5), ("local_steps", 2.0), ("rounds", 0.5)),
+    ("SRD-SL-SC", "CFL-R"): (
+        ("num_clients", 0.5),
+        ("local_steps", 0.5),
+        ("local_steps", 2.0),
+        ("rounds", 0.5),
+        ("dim", 0.5),
+    ),
 }
 """Which sizes are changed, by which factor, for whom."""
 
@@ -51,30 +56,24 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
         for algorithm in algorithms():
             if quick and algorithm.title == "CFL-R" and place:
                 continue
-            best = tuned(setting, algorithm, seed=seed)
-            published = PUBLISHED[best.algorithm][place]
-            row = {"setting": setting.name, "algorithm": best.algorithm, "rate": best.rate, "loss": best.loss}
+            found = best(setting, algorithm, seed)
+            published = PUBLISHED[found.algorithm][place]
+            row = {"setting": setting.name, "algorithm": found.algorithm, "rate": found.rate, "loss": found.loss}
             rows.append({**row, "published": published, "at_published": _loss(setting, algorithm, published, seed)})
-            for size, factor in () if quick else AGAIN.get((setting.name, best.algorithm), ()):
+            for size, factor in () if quick else AGAIN.get((setting.name, found.algorithm), ()):
                 sizes: dict[str, Any] = {size: int(getattr(setting, size) * factor)}
-                other = tuned(replace(setting, **sizes), algorithm, seed=seed)
+                other = best(replace(setting, **sizes), algorithm, seed)
                 change = {"size": size, "factor": factor, "changed_rate": other.rate, "changed_loss": other.loss}
                 changes.append({**row, **change})
     first = settings()[0]
-    used = {name: getattr(first, name) for name in ("dim", *SIZES, "radius", "centred")}
+    used = {name: getattr(first, name) for name in (*SIZES, "radius", "centred")}
     prox = next(getattr(algorithm, "prox", None) for algorithm in algorithms() if algorithm.title == "FedProx")
     return {"sizes": {**used, "prox": prox}, "rows": rows, "changes": changes}
 
 
 def _loss(setting: Setting, algorithm: Algorithm, rate: float, seed: int) -> float | None:
     """Return the loss after the last round at a rate, or nothing if it ends above the start."""
-    run = Experiment(
-        problem=setting.problem(seed),
-        algorithm=algorithm,
-        participation=Participation(num_clients=setting.num_clients, local_steps=setting.local_steps),
-        rounds=setting.rounds,
-        rate=rate,
-    )
+    run = experiment(setting, algorithm, rate, seed)
     try:
         curve = simulate(run, engine="exact", record=Record(consensus=False)).gradient_norm_sq[0]
     except Diverged:
@@ -143,7 +142,8 @@ def caption(data: Data) -> str:
             mine = [row for row in data["changes"] if row["size"] == size and row["algorithm"] == name]
             moved = [row["changed_rate"] / row["rate"] for row in mine]
             if moved:
-                by_size.append(f"{min(moved):.2g} to {max(moved):.2g} ({shown})")
+                low, high = f"{min(moved):.2g}", f"{max(moved):.2g}"
+                by_size.append(f"{low if low == high else f'{low} to {high}'} ({shown})")
         if by_size:
             moves.append(f"of {name} by {', '.join(by_size)}")
     if moves:
@@ -158,4 +158,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
+    together=TOGETHER,
 )

@@ -40,7 +40,7 @@ BINS, REACH = 61, 6.0
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Collect the entries sent by every algorithm."""
-    rounds, replicates = (20, 3) if quick else (80, 8)
+    rounds, replicates = (20, 3) if quick else (60, 8)
     task = problem(SPLIT, num_clients=FEN_CLIENTS, seed=seed)
     pairs = []
     for base, net in zip(BASES, ELASTIC, strict=True):

@@ -44,7 +44,7 @@ EVERY = 5
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run every algorithm with every weight."""
-    rounds, replicates = (20, 3) if quick else (80, 8)
+    rounds, replicates = (15, 3) if quick else (60, 8)
     task = problem(SPLIT, num_clients=FEN_CLIENTS, seed=seed)
     columns = []
     for algorithm in ELASTIC:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fltheory.figures.papers._logistic import fen_messages, plus_minus, shares, spread
+from fltheory.figures.papers._logistic import FEN_MESSAGES, fen_messages, plus_minus, shares, spread
 from fltheory.figures.study import Data, Study, Table
 
 
@@ -59,4 +59,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
+    together=FEN_MESSAGES,
 )

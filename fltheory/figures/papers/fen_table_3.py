@@ -14,6 +14,7 @@ import numpy as np
 from fltheory.communication import entropy_bits
 from fltheory.figures.papers._logistic import (
     BASES,
+    FEN_MESSAGES,
     fen_experiment,
     fen_messages,
     mean_error,
@@ -89,4 +90,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
+    together=FEN_MESSAGES,
 )

@@ -69,7 +69,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
         env = _theorem.setting(problem, work, scheme)
         rate = _theorem.staircase(env)
         offset = rate.shift
-        rounds = int(np.ceil((2 if quick else 12) * offset))
+        rounds = int(np.ceil((2 if quick else 6) * offset))
         run = Experiment(problem=problem, algorithm=Ruan(scheme=scheme), participation=work, rounds=rounds, rate=rate)
         curve = simulate(run, engine="exact", record=Record(consensus=False)).distance_sq[0]
         clock = np.arange(rounds + 1) + offset

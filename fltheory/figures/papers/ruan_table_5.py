@@ -4,8 +4,9 @@ r"""Table 5 of Ruan et al.: rounds after a departure until excluding the client 
 drops it from both and restarts the learning rate, which raises the loss at first. SYNTHETIC(alpha, beta), 30 clients,
 scheme C, see :mod:`fltheory.studies.flexible_participation` for what is published and what is ours; ``alpha`` and
 ``beta`` are standard deviations as in the public generator. Every instance has its own data, dealt traces and
-minibatches; both options share them. Means over instances with standard errors; where the losses do not cross within
-the horizon the horizon counts.
+minibatches, and two replicates; both options share them. The paper does not print the sizes of its data, and the
+crossings depend on them: the last rows have the usual sizes of SYNTHETIC data, at two times of departure. Means
+over instances with standard errors; where the losses do not cross within the horizon the horizon counts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 
 from fltheory.figures.study import Data, Study, Table
 from fltheory.studies.flexible_participation import (
+    CLASSES,
+    FEATURES,
     after_departure,
     before_departure,
     federation,
@@ -25,6 +28,9 @@ from fltheory.studies.flexible_participation import (
 
 SPREADS = (0.1, 0.5, 1.0)
 TIMES = (10, 15, 20, 25, 30, 35, 40, 45, 50)
+SMALL, USUAL, REPLICATES = (FEATURES, CLASSES), (60, 10), 2
+"""Features and classes of the two sizes; runs per instance."""
+
 PUBLISHED = {
     0.1: (2, 5, 3, 3, 9, 3, 10, 26, 40),
     0.5: (1, 3, 9, 14, 13, 7, 12, 36, 34),
@@ -33,66 +39,82 @@ PUBLISHED = {
 
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
-    """Run the past of every instance once, then both options at every time."""
-    times = TIMES[::4] if quick else TIMES
-    instances, horizon = (2, 20) if quick else (4, 40)
-    rows = []
-    for spread in SPREADS:
-        crossings = np.zeros((instances, len(times)))
-        never = np.zeros(len(times), dtype=np.int64)
-        for i in range(instances):
-            problem = federation(spread=spread, seed=seed + i)
-            past = before_departure(problem, rounds=max(times), replicates=1, seed=seed + i)
-            for column, at in enumerate(times):
-                include, exclude = (
-                    after_departure(problem, past, at=at, horizon=horizon, exclude=drop, seed=seed + i)[1]
-                    for drop in (False, True)
-                )
-                lower = exclude <= include
-                crossings[i, column] = first_round(lower, horizon)[0]
-                never[column] += not lower.any()
-        rows.append(
-            {
-                "spread": spread,
-                "crossings": crossings.tolist(),
-                "never": never.tolist(),
-                "published": [PUBLISHED[spread][TIMES.index(at)] for at in times],
-            }
-        )
-    settings = {**federation_settings(), "horizon": horizon, "instances": instances}
-    return {"settings": settings, "times": times, "rows": rows}
+    """Run the past of every instance once, then both options at every time, for both sizes."""
+    horizon = 20 if quick else 30
+    rows = [
+        _row(spread, *SMALL, TIMES[::4] if quick else TIMES[::2], 2 if quick else 3, horizon, seed)
+        for spread in (SPREADS[::2] if quick else SPREADS)
+    ]
+    if not quick:
+        rows.append(_row(SPREADS[-1], *USUAL, TIMES[::8], 3, horizon, seed))
+    settings = {name: value for name, value in federation_settings().items() if name not in ("features", "classes")}
+    return {"settings": {**settings, "horizon": horizon, "replicates": REPLICATES}, "rows": rows}
+
+
+def _row(
+    spread: float, features: int, classes: int, times: tuple[int, ...], instances: int, horizon: int, seed: int
+) -> dict[str, Any]:
+    """Return the crossings of some instances."""
+    crossings = np.zeros((instances, len(times)))
+    never = np.zeros(len(times), dtype=np.int64)
+    for i in range(instances):
+        problem = federation(spread=spread, seed=seed + i, num_features=features, num_classes=classes)
+        past = before_departure(problem, rounds=max(times), replicates=REPLICATES, seed=seed + i)
+        for column, at in enumerate(times):
+            include, exclude = (
+                after_departure(problem, past, at=at, horizon=horizon, exclude=drop, seed=seed + i)[1]
+                for drop in (False, True)
+            )
+            lower = exclude <= include
+            crossings[i, column] = first_round(lower, horizon).mean()
+            never[column] += np.count_nonzero(~lower.any(axis=1))
+    return {
+        "spread": spread,
+        "features": features,
+        "classes": classes,
+        "instances": instances,
+        "times": times,
+        "crossings": crossings.tolist(),
+        "never": never.tolist(),
+        "published": [PUBLISHED[spread][TIMES.index(at)] for at in times],
+    }
 
 
 def table(data: Data) -> Table:
-    """Return one row per spread and origin of the numbers."""
+    """Return one row per spread, size and origin of the numbers."""
+    times = sorted({at for row in data["rows"] for at in row["times"]})
     rows: list[tuple[str, ...]] = []
     for row in data["rows"]:
         name = f"({row['spread']:g}, {row['spread']:g})"
+        size = f"measured, {row['features']} features, {row['classes']} classes"
         crossings = np.array(row["crossings"])
         errors = crossings.std(axis=0, ddof=1) / np.sqrt(len(crossings))
-        shown = [
-            f"{mean:.0f} ± {error:.0f}" + (f" ({never} never)" if never else "")
-            for mean, error, never in zip(crossings.mean(axis=0), errors, row["never"], strict=True)
-        ]
-        rows.append((name, "measured", *shown))
-        rows.append((name, "published", *(str(value) for value in row["published"])))
-    return Table(columns=("SYNTHETIC", "", *(rf"$\tau_0 = {at}$" for at in data["times"])), rows=tuple(rows))
+        shown = {
+            at: f"{mean:.0f} ± {error:.0f}" + (f" ({never} never)" if never else "")
+            for at, mean, error, never in zip(row["times"], crossings.mean(axis=0), errors, row["never"], strict=True)
+        }
+        published = dict(zip(row["times"], row["published"], strict=True))
+        rows.append((name, size, *(shown.get(at, "") for at in times)))
+        rows.append((name, "published", *(str(published.get(at, "")) for at in times)))
+    return Table(columns=("SYNTHETIC", "", *(f"τ₀ = {at}" for at in times)), rows=tuple(rows))
 
 
 def caption(data: Data) -> str:
-    """Say how the crossing moves with the time of departure and with the spread."""
-    first, last = data["times"][0], data["times"][-1]
-    parts, means = [], []
+    """Say how the crossing moves with the time of departure, with the spread and with the size."""
+    parts = []
     for row in data["rows"]:
         crossings = np.array(row["crossings"])
         begin, end = crossings.mean(axis=0)[[0, -1]]
-        means.append(f"{crossings.mean():.0f}")
-        parts.append(f"from {begin:.0f} to {end:.0f} for ({row['spread']:g}, {row['spread']:g})")
-    never = sum(sum(row["never"]) for row in data["rows"])
+        runs = crossings.size * data["settings"]["replicates"]
+        parts.append(
+            f"from {begin:.0f} to {end:.0f} for ({row['spread']:g}, {row['spread']:g}) with {row['features']} features "
+            f"and {row['classes']} classes ({sum(row['never'])} of {runs} runs without a crossing)"
+        )
+    first = data["rows"][0]
     return (
-        f"The rounds until excluding wins go, as tau_0 goes from {first} to {last}, {', '.join(parts)} (means of "
-        f"{data['settings']['instances']} instances); averaged over tau_0 they are {', '.join(means)} in that order, "
-        f"{never} runs having no crossing within {data['settings']['horizon']} rounds."
+        f"As the departure moves from round {first['times'][0]} to {first['times'][-1]}, the rounds until excluding "
+        f"wins go {', '.join(parts)}; means of {first['instances']} instances, runs without a crossing counting with "
+        f"{data['settings']['horizon']} rounds."
     )
 
 

@@ -1,0 +1,162 @@
+"""Both sides of a bound along a run: which instance is drawn, and what is computed on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from fltheory.bounds._algebra import names_in
+from fltheory.bounds._claim import Claim, Experiments, Form, Rejected, Sweeps
+from fltheory.bounds._space import Integer, Params, plain, read
+from fltheory.checks import Floats
+from fltheory.engines import simulate
+from fltheory.errors import Diverged, NotApplicable
+from fltheory.figures.comparison import AXES
+from fltheory.recording import Record
+from fltheory.trajectories import Trajectories
+from fltheory.validation.evaluate import sides
+from fltheory.validation.search import search
+from fltheory.validation.shrink import as_floats
+from fltheory.validation.trials import Trials, environment
+
+SHORTEST = 3
+"""Fewest points that make a curve."""
+
+LEVEL = 0.95
+"""Coverage of the bands."""
+
+
+def curves_of(
+    claim: Claim, verdicts: Mapping[str, Any] | None, *, budget: int, replicates: int, seed: int
+) -> list[dict[str, Any]]:
+    """Return the curves of the published and of the corrected form, at most one each."""
+    found: list[dict[str, Any]] = []
+    shared: Params | None = None
+    for form, point in _published(claim, verdicts, budget, seed):
+        curve = at(claim, form, point, seed=seed, replicates=replicates)
+        if curve is not None:
+            found.append(curve)
+            shared = point
+            break
+    ours = [form for form in claim.forms if form.variant.startswith("corrected") and _drawable(claim, form)]
+    for form in ours:
+        curve = at(claim, form, shared, seed=seed, replicates=replicates)
+        if curve is None:
+            curve = at(claim, form, _worst(claim, form, budget, seed)[1], seed=seed, replicates=replicates)
+        if curve is not None:
+            return [*found, curve]
+    return found
+
+
+def _published(
+    claim: Claim, verdicts: Mapping[str, Any] | None, budget: int, seed: int
+) -> Iterator[tuple[Form, Params | None]]:
+    """Yield published forms with an instance each: first those that fail on it, by a factor, then the others."""
+    forms = [form for form in claim.forms if form.variant.startswith("published") and _drawable(claim, form)]
+    known: dict[str, Any] = {} if verdicts is None else {form["variant"]: form for form in verdicts["forms"]}
+    rest = []
+    for form in forms:
+        verdict = known.get(form.variant)
+        if verdict is not None and verdict["counterexample"] and verdict["margin"] and verdict["margin"] > 0:
+            source = claim.check_of(form)
+            assert not isinstance(source, Sweeps)
+            yield form, as_floats(read(source.space, verdict["counterexample"]["parameters"]))
+        else:
+            rest.append(form)
+    if verdicts is not None:
+        rest.sort(key=lambda form: _margin(known.get(form.variant)))
+        yield from ((form, _worst(claim, form, budget, seed)[1]) for form in rest)
+        return
+    searched = [(form, *_worst(claim, form, budget, seed)) for form in rest]
+    yield from ((form, point) for form, _, point in sorted(searched, key=lambda found: found[1]))
+
+
+def _margin(verdict: Mapping[str, Any] | None) -> float:
+    margin = None if verdict is None else verdict["margin"]
+    return float("inf") if margin is None else float(margin)
+
+
+def _drawable(claim: Claim, form: Form) -> bool:
+    return not isinstance(claim.check_of(form), Sweeps)
+
+
+def _worst(claim: Claim, form: Form, budget: int, seed: int) -> tuple[float, Params | None]:
+    """Return the smallest slack that a short search finds, and its instance."""
+    source = claim.check_of(form)
+    assert not isinstance(source, Sweeps)
+    trials = Trials(claim, form, source, seed)
+    search(trials, budget=budget, seed=seed)
+    if trials.best is None:
+        return float("inf"), None
+    margin = trials.best[0].margin
+    return float("inf") if margin is None else margin, trials.best[1]
+
+
+def at(claim: Claim, form: Form, point: Params | None, *, seed: int, replicates: int) -> dict[str, Any] | None:
+    """Return both sides of a form along the rounds at a point, or nothing if it is no instance or no curve."""
+    source = claim.check_of(form)
+    if point is None or isinstance(source, Sweeps):
+        return None
+    if set(point) != {name for name, _ in source.space.items()} or not source.space.contains(point):
+        return None
+    horizon = source.space.parameters.get("T")
+    points: list[Params] = [point]
+    if isinstance(horizon, Integer):
+        first = horizon.high if isinstance(source, Experiments) else horizon.low
+        points = [{**point, "T": value} for value in range(first, horizon.high + 1)]
+    rounds: list[float] = []
+    lefts, rights = [], []
+    for place in points:
+        try:
+            env = environment(source, place, seed=seed)
+        except (Rejected, Diverged, NotApplicable):
+            return None
+        if not Trials(claim, form, source, seed).admitted(env):
+            return None
+        left, right = sides(form, env)
+        if left.ndim > 1:
+            return None
+        letter = next((name for name in names_in(form.sources[0]) if name.endswith("_T")), None)
+        rounds += list(range(1, left.size + 1)) if left.ndim else [float(env[letter] if letter else place["T"])]
+        lefts.append(np.atleast_1d(left))
+        rights.append(np.atleast_1d(right))
+    left, right = np.concatenate(lefts), np.concatenate(rights)
+    if left.size < SHORTEST or not np.all(np.isfinite(left)):
+        return None
+    return {
+        "variant": form.variant,
+        "method": source.method.value,
+        "instance": plain(points[-1]),
+        "rounds": rounds,
+        "left": left.tolist(),
+        "right": [float(value) if np.isfinite(value) else None for value in right],
+        "band": _band(source, points[0], left, seed, replicates) if isinstance(source, Experiments) else None,
+    }
+
+
+def _band(source: Experiments, point: Params, left: Floats, seed: int, replicates: int) -> dict[str, Any] | None:
+    """Return a Monte Carlo band of the left-hand side, where that is a curve of the exact engine."""
+    run = source.experiment(point)
+    if source.engine != "exact" or isinstance(run, tuple):
+        return None
+    record = Record(consensus=False)
+    exact = simulate(run, engine="exact", seed=seed, replicates=source.replicates, record=record)
+    name = _name(exact, left)
+    if name is None:
+        return None
+    try:
+        sampled = simulate(run, engine="monte_carlo", seed=seed, replicates=replicates, record=record, threads=1)
+    except (Diverged, NotApplicable):
+        return None
+    band = sampled.band(name, level=LEVEL)
+    return {"curve": name, "replicates": replicates, "low": band.low[1:].tolist(), "high": band.high[1:].tolist()}
+
+
+def _name(exact: Trajectories, left: Floats) -> str | None:
+    """Return the curve that is the left-hand side, found by its numbers."""
+    if exact.rounds != left.size:
+        return None
+    found = (name for name in AXES if name in exact.curves())
+    return next((name for name in found if np.allclose(exact.curve(name)[0, 1:], left, rtol=1e-9, atol=0)), None)

@@ -1,0 +1,128 @@
+"""The gallery as a person sees it: in a real browser, from the folder of the figures, without a network."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fltheory import claims
+from fltheory.cli import app
+from fltheory.figures.study import produce, studies
+from fltheory.report import build
+from fltheory.report.gallery import document as reference
+from fltheory.report.gallery import entries, gallery
+from fltheory.validation.decide import Effort
+from fltheory.validation.ledger import ledger, write
+from fltheory.validation.runner import check_all
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NAMES = ["bound-against-trajectory", "efl-table-1", "proof-graph-cfl", "ruan-figure-1"]
+IDS = ["cfl.eq-62-fedavg", "cfl.eq-59", "cfl.eq-61"]
+browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Return the ledger and the figures drawn from it, with their gallery."""
+    folder = tmp_path_factory.mktemp("results")
+    done, _ = check_all(claims.select(IDS), effort=Effort(instances=40, experiments=6))
+    checked = ledger(done, seed=0, effort="quick")
+    path, _ = write(checked, folder / "ledger")
+    known = studies()
+    saved = [produce(known[name], folder / "figures", quick=True, ledger=path) for name in NAMES]
+    gallery(folder / "figures", report="../report.html")
+    build(checked, saved, folder / "report.html")
+    return folder, saved
+
+
+def dump(page, script, *flags):
+    """Load a page, run a script in it, and return the document and what was logged."""
+    probe = page.with_name("probe.html")
+    probe.write_text(page.read_text().replace("</body>", f"<script>{script}</script></body>"))
+    command = [
+        CHROMIUM,
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+        *("--enable-logging=stderr", "--virtual-time-budget=4000", f"--user-data-dir={page.parent.parent / 'profile'}"),
+        *("--host-resolver-rules=MAP * ~NOTFOUND", *flags, "--dump-dom", probe.as_uri()),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    probe.unlink()
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def test_every_figure_is_there_with_caption_command_and_files(drawn):
+    folder, saved = drawn
+    text = (folder / "figures" / "gallery.html").read_text()
+    assert [entry["name"] for entry in entries(folder / "figures")] == sorted(NAMES)
+    for one in saved:
+        assert f'id="{one.study.name}"' in text
+        assert one.command in text
+    for link in re.findall(r'(?:href|src)="([^"#]+)"', text):
+        assert link == "data:," or (folder / "figures" / link).exists(), link
+    assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", text)
+
+
+@browser
+@pytest.mark.parametrize("width", [1100, 390])
+def test_a_browser_shows_every_picture_inside_the_page(drawn, width):
+    folder, _ = drawn
+    script = (
+        "document.querySelectorAll('img').forEach(function (i) { i.loading = 'eager'; });"
+        "window.addEventListener('load', function () { setTimeout(function () {"
+        "var bad = Array.from(document.images).filter(function (i) { return !(i.complete && i.naturalWidth > 0); });"
+        "document.body.dataset.bad = bad.length; document.body.dataset.seen = document.images.length;"
+        "document.body.dataset.wide = document.documentElement.scrollWidth > window.innerWidth;"
+        "}, 500); });"
+    )
+    dom, logged = dump(folder / "figures" / "gallery.html", script, f"--window-size={width},900")
+    assert not logged
+    pictures = [name for name in NAMES if studies()[name].draw is not None]
+    assert re.search(r'<body[^>]*data-bad="0"', dom)
+    assert re.search(rf'<body[^>]*data-seen="{len(pictures)}"', dom)
+    assert re.search(r'<body[^>]*data-wide="false"', dom)
+
+
+def test_the_report_leads_to_the_gallery_and_shows_bounds_with_their_claims(drawn):
+    folder, saved = drawn
+    text = (folder / "report.html").read_text()
+    assert 'href="figures/gallery.html"' in text
+    section = text[text.index('<details class="claim" id="cfl.eq-62-fedavg"') :]
+    section = section[: section.index("</details>")]
+    assert "data:image/png;base64," in section
+    assert 'href="#bound-against-trajectory"' in section
+    others = text[text.index('<details class="claim" id="cfl.eq-59"') :]
+    assert "data:image/png" not in others[: others.index("</details>")]
+    pictures = [path for path in saved[0].files if path.name == "bound-against-trajectory.cfl.eq-62-fedavg.png"]
+    assert len(pictures) == 1
+
+
+def test_the_page_of_the_documentation_has_small_pictures(drawn, tmp_path):
+    folder, _ = drawn
+    text = reference(folder / "figures", tmp_path).read_text()
+    shown = re.findall(r"!\[[^\]]+\]\((figures/[^)]+)\)", text)
+    assert len(shown) == len([name for name in NAMES if studies()[name].draw is not None])
+    assert all(0 < (tmp_path / path).stat().st_size < 250_000 for path in shown)
+    assert "| algorithm |" in text
+
+
+def test_the_committed_page_shows_what_is_there():
+    docs = Path(__file__).parents[2] / "docs"
+    text = (docs / "gallery.md").read_text()
+    for name, study in studies().items():
+        assert f"`fltheory figure {name} " in text, f"docs/gallery.md lacks {name}; see fltheory/report/gallery.py"
+        assert (study.draw is None) or (docs / "figures" / f"{name}.png").exists()
+    assert sum(path.stat().st_size for path in (docs / "figures").glob("*.png")) < 2e6
+
+
+def test_the_command_line_writes_the_gallery(tmp_path):
+    done = CliRunner().invoke(app, ["figure", "ruan-figure-1", "--quick", "--output", str(tmp_path), "--jobs", "1"])
+    assert done.exit_code == 0, done.output
+    assert f"gallery: {tmp_path / 'gallery.html'}" in done.output.replace("\n", "")
+    assert 'id="ruan-figure-1"' in (tmp_path / "gallery.html").read_text()
+    record = json.loads((tmp_path / "ruan-figure-1.json").read_text())
+    assert record["command"] == "fltheory figure ruan-figure-1 --seed 0 --quick"
