@@ -51,7 +51,7 @@ class Vector:
         return other if isinstance(other, Vector) else Vector(self.builder, other)
 
     def where(self, relation: str, other: Vector | float, yes: Vector | float, no: Vector | float) -> Vector:
-        """Return ``yes`` where this compares as ``relation`` with ``other``, and ``no`` elsewhere and where it is NaN."""
+        """Return ``yes`` where ``self relation other`` holds, and ``no`` elsewhere, also at NaN."""
         holds = self.builder.fcmp_ordered(relation, self.value, self.like(other).value)
         return self.like(self.builder.select(holds, self.like(yes).value, self.like(no).value))
 

@@ -11,7 +11,7 @@ from fltheory.checks import Floats
 from fltheory.kernels import Kernel
 from fltheory.logistic.steps import LocalWork
 
-_LANES, _ROWS, _WIDTH = 4, 2, 16
+LANES, _ROWS, _WIDTH = 4, 2, 16
 """Sizes of the tiles in :mod:`fltheory.logistic.tiles`, which is not imported here: it would load numba."""
 
 SAMPLES = 32
@@ -24,7 +24,7 @@ _local_steps = Kernel("fltheory.logistic.kernel", "local_steps")
 
 
 class CompiledSteps:
-    """Runs local steps on samples whose features are filled up once, samples and features, with zeros to whole tiles."""
+    """Runs local steps on samples with these features, which are filled up once with zeros to whole tiles."""
 
     def __init__(self, features: Floats) -> None:
         count, width = features.shape
@@ -33,44 +33,38 @@ class CompiledSteps:
 
     def __call__(self, work: LocalWork) -> Floats:
         """Return the local models after all steps, ``(replicates, clients, dim)``."""
-        return _run(work, self.features)
-
-
-def _run(work: LocalWork, features: Floats) -> Floats:
-    used = work.features.shape[1]
-    (replicates, clients), dim = work.steps.shape, work.start.shape[2]
-    rows = dim // used
-    longest = filled(work.batch_size or int(np.diff(work.offsets).max()), _LANES)
-    out = np.empty((replicates, clients, rows, used))
-    tall = filled(max(rows, 2), _ROWS)
-    plain = not (work.use_dense or work.l1 or work.correction.any() or work.diagonal.any())
-    _local_steps(
-        out,
-        np.ascontiguousarray(work.start),
-        np.ascontiguousarray(work.steps),
-        features,
-        np.ascontiguousarray(work.labels),
-        np.ascontiguousarray(work.offsets),
-        np.ascontiguousarray(work.keys),
-        work.batch_size,
-        work.fixed,
-        bool(work.recentre),
-        float(work.rate),
-        float(work.l2),
-        plain,
-        np.ascontiguousarray(work.correction),
-        np.ascontiguousarray(work.diagonal),
-        np.ascontiguousarray(work.dense),
-        bool(work.use_dense),
-        np.ascontiguousarray(work.anchor),
-        float(work.l1),
-        np.ascontiguousarray(work.l1_anchor),
-        aligned_zeros((8, *filled_shape((rows, used)))),
-        aligned_zeros((tall * longest + _WIDTH,)),
-        np.zeros(longest, np.int64),
-        np.zeros(longest, np.int64),
-    )
-    return out.reshape(replicates, clients, dim)
+        used, dim = work.features.shape[1], work.start.shape[2]
+        out = np.empty((*work.steps.shape, dim // used, used))
+        model = filled_shape(out.shape[2:])
+        longest = filled(work.batch_size or int(np.diff(work.offsets).max()), LANES)
+        arguments: list[Any] = [
+            out,
+            work.start,
+            work.steps,
+            self.features,
+            work.labels,
+            work.offsets,
+            work.keys,
+            work.batch_size,
+            work.fixed,
+            work.recentre,
+            float(work.rate),
+            float(work.l2),
+            not (work.use_dense or work.l1 or work.correction.any() or work.diagonal.any()),
+            work.correction,
+            work.diagonal,
+            work.dense,
+            work.use_dense,
+            work.anchor,
+            float(work.l1),
+            work.l1_anchor,
+            aligned_zeros((8, *model)),
+            aligned_zeros((model[0] * longest + _WIDTH,)),
+            np.zeros(longest, np.int64),
+            np.zeros(longest, np.int64),
+        ]
+        _local_steps(*(np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in arguments))
+        return out.reshape(*work.steps.shape, dim)
 
 
 def filled(count: int, multiple: int) -> int:
@@ -78,7 +72,7 @@ def filled(count: int, multiple: int) -> int:
     return -(-count // multiple) * multiple
 
 
-def filled_shape(shape: tuple[int, int]) -> tuple[int, int]:
+def filled_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return rows and features of a model that is filled up to whole tiles."""
     return filled(shape[0], _ROWS), filled(shape[1], _WIDTH)
 

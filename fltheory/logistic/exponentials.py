@@ -38,9 +38,7 @@ def exponentials(xs: list[Vector]) -> list[Vector]:
 
 def remainders(xs: list[Vector]) -> list[Vector]:
     """Return ``exp(x) - 1 - x`` for ``x`` up to 700, accurate relative to its own size."""
-    return [
-        s.where("==", 1.0, t, s * ((r + t) + 1.0) - 1.0 - x) for x, (s, r, t) in zip(xs, _terms(xs), strict=True)
-    ]
+    return [s.where("==", 1.0, t, s * ((r + t) + 1.0) - 1.0 - x) for x, (s, r, t) in zip(xs, _terms(xs), strict=True)]
 
 
 def log_one_plus(x: Vector) -> Vector:

@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fltheory.kernels import Kernel
-from fltheory.logistic.compiled import SAMPLES, aligned_zeros, filled_shape
+from fltheory.logistic.compiled import LANES, SAMPLES, aligned_zeros, filled_shape
 from fltheory.logistic.model import probabilities, reference_measures
 from fltheory.problem import Measures
 
 if TYPE_CHECKING:
     from fltheory.checks import Floats
     from fltheory.logistic.model import LogisticLoss
-
-_LANES = 4
-"""Partial sums of a gap: doubles of a vector."""
 
 _measure = Kernel("fltheory.logistic.kernel", "measure")
 
@@ -61,7 +58,7 @@ class CompiledMeasures:
         moved = aligned_zeros((len(away), *filled_shape(shape)))
         moved[:, :rows, :width] = away
         distance_sq = np.einsum("mcf,mcf->m", away, away)
-        gaps, slopes = np.zeros((len(away), _LANES)), aligned_zeros(moved.shape)
+        gaps, slopes = np.zeros((len(away), LANES)), aligned_zeros(moved.shape)
         u, rest = aligned_zeros((2, moved.shape[1] * SAMPLES))
         at = np.zeros(SAMPLES, np.int64)
         _measure(moved, self._features, self._chances, self._weights, width, gaps, slopes, u, rest, at)
