@@ -7,6 +7,9 @@ of numba's run-time library is left in the code. That is checked, since a missin
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from typing import Any
 
 import numba
@@ -57,25 +60,8 @@ _array: Any = intrinsic(_array_at)
 
 def object_code(function: Any, kinds: Kinds) -> ObjectCode | None:
     """Compile a numba function for arguments of these types; ``None`` if the code cannot stand alone."""
-    lines, integers, reals = [], 0, 0
-    names: dict[str, Any] = {"array": _array}
-    for k, kind in enumerate(kinds):
-        if kind == "real":
-            value, reals = f"reals[{reals}]", reals + 1
-        elif isinstance(kind, str):
-            value, integers = f"integers[{integers}]", integers + 1
-        else:
-            dtype, axes = kind
-            names[f"type{k}"] = np.dtype(dtype).type
-            shape = "".join(f"integers[{integers + 1 + axis}], " for axis in range(int(axes)))
-            value = f"array(integers[{integers}], ({shape}), type{k})"
-            integers += 1 + int(axes)
-        lines.append(f"    a{k} = {value}")
-    call = f"    function({', '.join(f'a{k}' for k in range(len(kinds)))})"
-    names["function"] = _njit(inline="always")(function.py_func)
-    exec("\n".join(["def entry(integers, reals):", *lines, call]), names)
     options = {name: function.targetoptions[name] for name in ("error_model", "fastmath")}
-    entry = _njit(**options, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)(names["entry"])
+    entry = _njit(**options, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)(_entry(function, kinds))
     signature = (_types.CPointer(_types.int64), _types.CPointer(_types.float64))
     entry.compile(signature)
     result = entry.overloads[signature]
@@ -84,3 +70,32 @@ def object_code(function: Any, kinds: Kinds) -> ObjectCode | None:
     if not calls <= _C_LIBRARY:
         return None
     return ObjectCode(result.fndesc.llvm_func_name, sorted(calls | _IMPLIED), result.library._get_compiled_object())
+
+
+def _entry(function: Any, kinds: Kinds) -> Any:
+    """Return the function with its arguments taken from two tables.
+
+    The lines that do so are put before those of the function: numba would take much longer to compile a call.
+    """
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function.py_func)))
+    (written,) = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    arguments = [argument.arg for argument in written.args.args]
+    names: dict[str, Any] = {**function.py_func.__globals__, "_array": _array}
+    lines, integers, reals = [], 0, 0
+    for name, kind in zip(arguments, kinds, strict=True):
+        if kind == "real":
+            value, reals = f"_reals[{reals}]", reals + 1
+        elif isinstance(kind, str):
+            value, integers = f"_integers[{integers}]", integers + 1
+        else:
+            dtype, axes = kind
+            names[f"_type_{name}"] = np.dtype(dtype).type
+            shape = "".join(f"_integers[{integers + 1 + axis}], " for axis in range(int(axes)))
+            value = f"_array(_integers[{integers}], ({shape}), _type_{name})"
+            integers += 1 + int(axes)
+        lines.append(f"{name} = {value}")
+    written.decorator_list = []
+    written.args = ast.parse("lambda _integers, _reals: 0", mode="eval").body.args  # type: ignore[attr-defined]
+    written.body = ast.parse("\n".join(lines)).body + written.body
+    exec(compile(tree, inspect.getsourcefile(function.py_func) or "<entry>", "exec"), names)
+    return names[written.name]

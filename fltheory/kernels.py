@@ -5,7 +5,8 @@ arrays, and neither allocates nor raises. The first call with arrays of given ty
 (:mod:`fltheory.compiler`) and stores the object file; other processes link that file into themselves with llvmlite,
 which takes a tenth of the time that importing numba does. A stored file is used only if nothing has changed that
 decides the code: the sources of the function and of all that they import from this package, the types, numba, llvmlite,
-numba's settings and the processor. Where object files cannot be had, numba itself runs the function.
+numba's settings and the processor. Where object files cannot be had, on other systems than Linux or with a numba that
+is different inside, numba itself runs the function and keeps it in its own cache, which notices edits of its file only.
 
 Files are in ``$FLTHEORY_CACHE_DIR``, or else in ``fltheory`` in the user's cache folder. A folder that cannot be
 written to is read all the same.
@@ -106,7 +107,7 @@ class Kernel:
             function = getattr(importlib.import_module(self._module), self._function)
             code = _compiled(function, kinds)
             if code is None:
-                return lambda arguments, integers, reals: function(*arguments)
+                return lambda arguments, integers, reals: function(*map(_for_numba, arguments))
             _store(place, code)
         return _linked(code, self._function)
 
@@ -115,9 +116,19 @@ def _compiled(function: Any, kinds: Kinds) -> ObjectCode | None:
     """Compile a numba function; ``None`` means that it has to be left to numba."""
     if sys.platform != "linux":
         return None  # linking has been tried there only, and a mistake in it would end the process
-    from fltheory.compiler import object_code
+    try:
+        from fltheory.compiler import object_code
 
-    return object_code(function, kinds)
+        return object_code(function, kinds)
+    except Exception:  # what is used there of numba may change; if the function is wrong, numba says so
+        return None
+
+
+def _for_numba(argument: Any) -> Any:
+    """Return an argument in a type that depends on its kind only, since numba compiles for every type anew."""
+    if isinstance(argument, np.ndarray):
+        return np.require(argument, requirements="W")
+    return argument if isinstance(argument, float) else int(argument)
 
 
 def _linked(code: ObjectCode, name: str) -> Callable[..., None]:

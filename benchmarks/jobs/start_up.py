@@ -15,7 +15,14 @@ from benchmarks.report import Table, seconds_text
 from benchmarks.workers import ROOT
 
 FIRST_USE = [sys.executable, "-m", "benchmarks.ours.first_use"]
-KINDS = {"quadratic": "quadratic, every step", "collapsed": "quadratic, default", "softmax": "softmax"}
+LOOPS = {
+    "quadratic, every step": ["quadratic"],
+    "quadratic, every step and noise vectors (cfl-r)": ["quadratic", "cfl-r"],
+    "quadratic, dense (efl)": ["quadratic", "efl"],
+    "quadratic, default": ["collapsed"],
+    "softmax": ["softmax"],
+}
+"""What compiles something different; every algorithm needs the loops of one of these, or fewer."""
 
 
 def run(options: Options) -> list[Table]:
@@ -35,13 +42,14 @@ def run(options: Options) -> list[Table]:
     trivial = [sys.executable, "-m", "benchmarks.peers.s_numba"]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache / "trivial")}
     _add(table, "numba alone, one trivial loop, warm", _fastest(trivial, runs + 1, environment), None, None)
-    for kind, label in KINDS.items():
-        cold = _first_use([kind], cache / kind, runs=1)
-        _add(table, f"first use, {label}, cold", *cold, 5.0)
-        _add(table, f"first use, {label}, warm", *_first_use([kind], cache / kind, runs=runs), 0.7)
+    for label, words in LOOPS.items():
+        folder = cache / "-".join(words)
+        _add(table, f"first use, {label}, cold", *_first_use(words, folder, runs=1), 5.0)
+        _add(table, f"first use, {label}, warm", *_first_use(words, folder, runs=runs), 0.7)
     _first_use(["everything"], cache / "all", runs=1)
-    slowest, name = max((_first_use(["quadratic", name], cache / "all", runs=2), name) for name in _names(options))
-    _add(table, f"first use, slowest algorithm ({name}), warm", *slowest, 0.7)
+    for kind in ("quadratic", "softmax"):
+        slowest, name = max((_first_use([kind, name], cache / "all", runs=2), name) for name in _names(options))
+        _add(table, f"first use, {kind}, slowest algorithm ({name}), warm", *slowest, 0.7)
     table.notes.append("of which ours: from before the import of fltheory to the first result, without the interpreter")
     table.notes.append("allowed: checked against whole processes, except the import, which is net of the interpreter")
     return [table]

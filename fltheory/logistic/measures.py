@@ -13,12 +13,12 @@ the array code.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from fltheory.logistic.kernel import LARGE, add_slopes, exp_remainder, filled, filled_shape, scores
+from fltheory.kernels import Kernel
+from fltheory.logistic.compiled import LANES, SAMPLES, aligned_zeros, filled_shape
 from fltheory.logistic.model import probabilities, reference_measures
 from fltheory.problem import Measures
 
@@ -26,95 +26,46 @@ if TYPE_CHECKING:
     from fltheory.checks import Floats
     from fltheory.logistic.model import LogisticLoss
 
-# Samples that are taken together: few enough to stay in the fastest cache.
-_SAMPLES = 32
+_measure = Kernel("fltheory.logistic.kernel", "measure")
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
-def _measure(
-    moved: Any,
-    features: Any,
-    chances: Any,
-    weights: Any,
-    gaps: Any,
-    slopes: Any,
-    u: Any,
-    shifts: Any,
-    top: Any,
-    total: Any,
-) -> None:
-    """Add the divergences and the slopes of models, less those at the minimiser, to ``gaps`` and ``slopes``.
+class CompiledMeasures:
+    """Measures models against a loss and its minimiser ``w_star``; what does not depend on the models is kept.
 
-    ``moved`` are the models less the minimiser, filled up to whole tiles. Features, weights and ``chances``, the
-    probabilities at the minimiser, come in blocks of samples. A gap becomes NaN where an exponential might overflow.
-    The last arguments are scratch.
+    ``features`` are those of the loss, filled up as by :class:`~fltheory.logistic.compiled.CompiledSteps`.
     """
-    classes = chances.shape[1]
-    for block in range(len(chances)):
-        x, p, omega = features[block], chances[block], weights[block]
-        for m in range(len(moved)):
-            scores(moved[m], x, u)
-            for b in range(_SAMPLES):
-                top[b], total[b] = 0.0, 0.0
-            for c in range(classes):
-                for b in range(_SAMPLES):
-                    total[b] += p[c, b] * u[c, b]
-            for c in range(classes):
-                for b in range(_SAMPLES):
-                    u[c, b] -= total[b]
-                    top[b] = max(top[b], u[c, b])
-            for b in range(_SAMPLES):
-                total[b] = 0.0
-            for c in range(classes):
-                for b in range(_SAMPLES):
-                    rest = exp_remainder(u[c, b])
-                    u[c, b] += rest
-                    total[b] += p[c, b] * rest
-            for c in range(classes):
-                for b in range(_SAMPLES):
-                    shifts[c, b] = omega[b] * p[c, b] * (u[c, b] - total[b]) / (1.0 + total[b])
-            loss = 0.0
-            for b in range(_SAMPLES):
-                loss += omega[b] * np.log1p(total[b]) if top[b] <= LARGE else np.nan
-            gaps[m] += loss
-            add_slopes(shifts, x, 1.0, slopes[m])
 
+    def __init__(self, loss: LogisticLoss, w_star: Floats, features: Floats) -> None:
+        self._loss = loss
+        self._w_star = w_star
+        self._features = features
+        whole = len(features)
+        weights = np.zeros(whole)
+        weights[: len(loss.weights)] = loss.weights
+        self._weights = weights.reshape(-1, SAMPLES)
+        z = loss.scores(w_star)
+        if loss.rows == 1:
+            z = np.concatenate([z, np.zeros_like(z)], axis=1)
+        chances = np.zeros((whole, z.shape[1]))
+        chances[: len(z)] = probabilities(z)
+        self._chances = np.ascontiguousarray(chances.reshape(len(self._weights), SAMPLES, -1).transpose(0, 2, 1))
 
-def compiled_measures(loss: LogisticLoss, w_star: Floats, w: Floats) -> Measures:
-    """Return the measures of models ``(..., dim)``; see :func:`~fltheory.logistic.model.reference_measures`."""
-    rows, width = shape = (loss.rows, loss.features.shape[1])
-    tall, wide = filled_shape(shape)
-    away = (w - w_star).reshape(-1, *shape)
-    moved = np.zeros((len(away), tall, wide))
-    moved[:, :rows, :width] = away
-    star = np.zeros((tall, wide))
-    star[:rows, :width] = w_star.reshape(shape)
-    count = len(loss.weights)
-    whole = filled(count, _SAMPLES)
-    x, weights, z = np.zeros((whole, wide)), np.zeros(whole), np.zeros((tall, whole))
-    x[:count, :width], weights[:count] = loss.features, loss.weights
-    scores(star, x, z)
-    classes = max(rows, 2)
-    chances = probabilities(z[:classes].T).reshape(-1, _SAMPLES, classes).transpose(0, 2, 1)
-    distance_sq = np.einsum("mcf,mcf->m", away, away)
-    gap, slopes = 0.5 * loss.l2 * distance_sq, loss.l2 * moved
-    u, shifts = np.zeros((2, tall, _SAMPLES))
-    top, total = np.zeros((2, _SAMPLES))
-    _measure(
-        moved,
-        x.reshape(-1, _SAMPLES, wide),
-        np.ascontiguousarray(chances),
-        weights.reshape(-1, _SAMPLES),
-        gap,
-        slopes,
-        u,
-        shifts,
-        top,
-        total,
-    )
-    slopes = slopes[:, :rows, :width]
-    norm_sq = np.einsum("mcf,mcf->m", slopes, slopes)
-    if (far := np.isnan(gap)).any():
-        remote = reference_measures(loss, w_star, w.reshape(-1, loss.dim)[far])
-        gap[far], norm_sq[far] = remote.gap, remote.gradient_norm_sq
-    return Measures(*(values.reshape(w.shape[:-1]) for values in (distance_sq, gap, norm_sq)))
+    def __call__(self, w: Floats) -> Measures:
+        """Return the measures of models ``(..., dim)``; see :func:`~fltheory.logistic.model.reference_measures`."""
+        loss, w_star = self._loss, self._w_star
+        rows, width = shape = (loss.rows, loss.features.shape[1])
+        away = (w - w_star).reshape(-1, *shape)
+        moved = aligned_zeros((len(away), *filled_shape(shape)))
+        moved[:, :rows, :width] = away
+        distance_sq = np.einsum("mcf,mcf->m", away, away)
+        gaps, slopes = np.zeros((len(away), LANES)), aligned_zeros(moved.shape)
+        u, rest = aligned_zeros((2, moved.shape[1] * SAMPLES))
+        at = np.zeros(SAMPLES, np.int64)
+        _measure(moved, self._features, self._chances, self._weights, width, gaps, slopes, u, rest, at)
+        gap = gaps.sum(axis=1) + 0.5 * loss.l2 * distance_sq
+        slope = slopes[:, :rows, :width] + loss.l2 * away
+        norm_sq = np.einsum("mcf,mcf->m", slope, slope)
+        if (far := np.isnan(gap)).any():
+            remote = reference_measures(loss, w_star, w.reshape(-1, loss.dim)[far])
+            gap[far], norm_sq[far] = remote.gap, remote.gradient_norm_sq
+        return Measures(*(values.reshape(w.shape[:-1]) for values in (distance_sq, gap, norm_sq)))

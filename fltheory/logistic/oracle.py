@@ -1,8 +1,8 @@
 """The oracle of a logistic problem: everything an algorithm may ask, around an injected local-step loop.
 
-The stepper (:func:`~fltheory.logistic.steps.reference_steps` or the compiled one) runs (G), the judge
-(:func:`~fltheory.logistic.model.reference_measures` or the compiled one) measures models; gradients, curvatures and
-proximal points are array code here. All of them refer to the objectives of the current round, that is, to its
+The stepper (:func:`~fltheory.logistic.steps.reference_steps` or the compiled one) runs (G), the judge, if any, measures
+models in place of :func:`~fltheory.logistic.model.reference_measures`; gradients, curvatures and proximal points are
+array code here. All of them refer to the objectives of the current round, that is, to its
 drifted labels; :meth:`LogisticOracle.objective` and :meth:`LogisticOracle.client_gap` refer to the expected ones.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fltheory.logistic.problem import LogisticProblem
 
 Stepper = Callable[[LocalWork], Floats]
-Judge = Callable[[LogisticLoss, Floats, Floats], Measures]
+Judge = Callable[[LogisticLoss, Floats], Callable[[Floats], Measures]]
 
 CURVATURES = ("exact", "diagonal", "fisher", "empirical-fisher")
 
@@ -47,11 +47,11 @@ class LogisticOracle:
     stepper
         Runs the local steps.
     judge
-        Measures models against a loss and its minimiser.
+        Takes a loss and its minimiser, and returns what measures models against them; array code if ``None``.
     """
 
     def __init__(
-        self, problem: LogisticProblem, *, seed: int, replicates: range, stepper: Stepper, judge: Judge
+        self, problem: LogisticProblem, *, seed: int, replicates: range, stepper: Stepper, judge: Judge | None = None
     ) -> None:
         self._problem = problem
         self._replicates = len(replicates)
@@ -107,7 +107,7 @@ class LogisticOracle:
         Q = np.full((1, 1, self.dim), float(pull)) if np.ndim(pull) == 0 else np.asarray(pull, dtype=np.float64)
         return self._stepper(
             LocalWork(
-                start=np.array(np.broadcast_to(start, (*shape, self.dim))),
+                start=np.broadcast_to(start, np.broadcast_shapes((1, 1, self.dim), np.shape(start))),
                 steps=np.array(np.broadcast_to(counts, shape), dtype=np.int64),
                 features=self._problem.train.features,
                 labels=self._labels,
@@ -203,7 +203,10 @@ class LogisticOracle:
 
     def objective(self, p: Floats) -> Objective:
         """Return the expected objective with client weights ``p``."""
-        return replace(self._problem.objective(p), judge=self._judge)
+        objective = self._problem.objective(p)
+        if self._judge is None:
+            return objective
+        return replace(objective, judge=self._judge(objective.loss, objective.w_star))
 
     def enter(self, w: Floats) -> Floats:
         """Return ``w``: the oracle works in the coordinates of the problem."""

@@ -21,8 +21,9 @@ refer to. Hessians do not depend on labels, so drift leaves them alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from fltheory import checks
 from fltheory.checks import Floats
 from fltheory.errors import InvalidParameter, NotApplicable
 from fltheory.logistic.model import LogisticLoss, in_blocks, one_hot, probabilities, reference_measures, scores
-from fltheory.logistic.oracle import Judge, LogisticOracle
+from fltheory.logistic.oracle import LogisticOracle
 from fltheory.logistic.samples import Samples
 from fltheory.logistic.solve import minimise
 from fltheory.logistic.steps import reference_steps
@@ -49,12 +50,12 @@ class LogisticObjective:
     w_star
         Its minimiser, shape ``(dim,)``, with a gradient of norm at most 1e-12.
     judge
-        Computes :meth:`measure`: array code, or the compiled loop of an oracle that has one.
+        Computes :meth:`measure` in place of array code.
     """
 
     loss: LogisticLoss
     w_star: Floats
-    judge: Judge = reference_measures
+    judge: Callable[[Floats], Measures] | None = None
 
     @property
     def f_star(self) -> float:
@@ -79,7 +80,7 @@ class LogisticObjective:
 
     def measure(self, w: Floats) -> Measures:
         """Return squared distance, gap and squared gradient norm of models ``(..., dim)``."""
-        return self.judge(self.loss, self.w_star, w)
+        return reference_measures(self.loss, self.w_star, w) if self.judge is None else self.judge(w)
 
     @property
     def _cost(self) -> int:
@@ -231,14 +232,18 @@ class LogisticProblem:
 
     def reference_oracle(self, *, seed: int, replicates: range) -> LogisticOracle:
         """Return the plain NumPy oracle."""
-        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=reference_steps, judge=reference_measures)
+        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=reference_steps)
 
     def compiled_oracle(self, *, seed: int, replicates: range, rotation_equivariant: bool) -> LogisticOracle:
         """Return the oracle with compiled steps and measures; coordinates are those of the problem in any case."""
-        from fltheory.logistic.kernel import compiled_steps
-        from fltheory.logistic.measures import compiled_measures
+        from fltheory.logistic.compiled import CompiledSteps
+        from fltheory.logistic.measures import CompiledMeasures
 
-        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=compiled_steps, judge=compiled_measures)
+        if "stepper" not in self._solved:
+            self._solved["stepper"] = CompiledSteps(self.train.features)
+        stepper: CompiledSteps = self._solved["stepper"]
+        judge = partial(CompiledMeasures, features=stepper.features)
+        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=stepper, judge=judge)
 
     def _targets(self, own: slice) -> Floats:
         """Return the law of the labels of a round."""

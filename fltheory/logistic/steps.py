@@ -16,7 +16,7 @@ class LocalWork(NamedTuple):
     """What a stepper needs to run (G); an axis of length 1 broadcasts over replicates or clients."""
 
     start: Floats
-    """Models before the first step, ``(replicates, clients, dim)``."""
+    """Models before the first step, ``(replicates | 1, clients | 1, dim)``."""
     steps: Ints
     """Steps of each client, ``(replicates, clients)``."""
     features: Floats
@@ -61,14 +61,14 @@ def drawn_samples(keys: Words, index: int, batch_size: int, count: int) -> Ints:
 
 def reference_steps(work: LocalWork) -> Floats:
     """Return the local models after all steps, ``(replicates, clients, dim)``."""
-    result = work.start.copy()
+    result = np.array(np.broadcast_to(work.start, (*work.steps.shape, work.start.shape[-1])))
     rows = result.shape[2] // work.features.shape[1]
     for r, i in np.ndindex(*work.steps.shape):
         own = slice(int(work.offsets[i]), int(work.offsets[i + 1]))
         features, labels = work.features[own], work.labels[r if len(work.labels) > 1 else 0, own]
         c, a, b = (_at(array, r, i) for array in (work.correction, work.anchor, work.l1_anchor))
         Q = _at(work.dense, r, i) if work.use_dense else np.diag(_at(work.diagonal, r, i))
-        w = start = work.start[r, i]
+        w = start = result[r, i]
         for k in range(work.steps[r, i]):
             picked = np.arange(len(labels))
             if work.batch_size:

@@ -1,131 +1,205 @@
-"""Two tiles of small matrix products, written in the intermediate language of numba's compiler.
+"""Inner loops of the softmax models, written in the intermediate language of numba's compiler.
 
-A tile keeps its eight vectors of partial sums in registers, so that a number once loaded is used several times. The
-compiler does not arrive at this from loops over scalars, where it stops at half the speed. Matrices are C-ordered and
-filled up to whole tiles by the caller; nothing is checked. The cache of a compiled function that uses a tile does not
-notice changes of this file.
+Two are small matrix products, made of tiles whose eight vectors of partial sums stay in registers, so that a number
+once loaded is used several times. Two treat the scores of four samples at a time, all classes: from scores to slopes,
+and from differences of scores to gaps and slopes. The compiler arrives at none of this from loops over scalars, and
+takes longer. Arrays are C-ordered and filled up to whole tiles by the caller; nothing is checked. Samples are named by
+``at``, the number of entries of ``x`` before each, so that a minibatch need not be copied together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
-# Doubles of a vector; rows and vectors of a tile; features of a tile.
-LANES, ROWS, VECTORS = 4, 2, 4
-WIDTH = LANES * VECTORS
+from fltheory import vectors
+from fltheory.logistic.exponentials import LARGE, exponentials, log_one_plus, remainders
+from fltheory.vectors import LANES, Array, Place, Vector, further, loop
 
-_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+ROWS = 2
+"""Rows of a model that a tile takes together."""
 
+_VECTORS = 4
 
-class _Matrix:
-    """Loads and stores vectors of a C-ordered matrix while a tile is being built."""
+WIDTH = LANES * _VECTORS
+"""Features of a tile."""
 
-    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
-        array = context.make_array(kind)(context, builder, value)
-        self.height, self.width = cgutils.unpack_tuple(builder, array.shape, 2)  # type: ignore[no-untyped-call]
-        self._data = array.data
-        self._builder = builder
-
-    def load(self, i: Any, j: Any) -> Any:
-        return self._builder.load(self._vector_at(i, j), align=8)
-
-    def store(self, vector: Any, i: Any, j: Any) -> None:
-        self._builder.store(vector, self._vector_at(i, j), align=8)
-
-    def spread(self, i: Any, j: Any) -> Any:
-        """Return a vector that repeats one entry."""
-        return _repeated(self._builder, self._builder.load(self._at(i, j)))
-
-    def _at(self, i: Any, j: Any) -> Any:
-        return self._builder.gep(self._data, [self._builder.add(self._builder.mul(i, self.width), j)])
-
-    def _vector_at(self, i: Any, j: Any) -> Any:
-        return self._builder.bitcast(self._at(i, j), _VECTOR.as_pointer())
+_number, _integer = types.float64, types.int64
 
 
-def _repeated(builder: Any, number: Any) -> Any:
-    first = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    return _shuffled(builder, first, first, [0] * LANES)
+def _loop(build: Callable[..., None]) -> Callable[..., Any]:
+    """Return the code generator of a loop: arrays arrive as :class:`Array`, numbers as they are."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pairs = zip(signature.args, arguments, strict=True)
+        build(builder, *(Array(context, builder, k, a) if isinstance(k, types.Array) else a for k, a in pairs))
+        return context.get_dummy_value()
+
+    return generate
 
 
-def _shuffled(builder: Any, a: Any, b: Any, order: list[int]) -> Any:
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), order))
+def _scores(_: Any, w: Any, x: Any, at: Any, used: Any, z: Any, count: Any) -> Any:
+    """Write the scores of a model ``w`` on ``count`` samples to ``z``; only ``used`` features are not zero."""
 
-
-def _from(builder: Any, first: Any, count: int, step: int = 1) -> list[Any]:
-    return [builder.add(first, ir.Constant(first.type, step * k)) for k in range(count)]
-
-
-def _place(builder: Any) -> Any:
-    """Return a place for a vector; the compiler keeps it in a register."""
-    return cgutils.alloca_once(builder, _VECTOR)  # type: ignore[no-untyped-call]
-
-
-def _multiply_into(builder: Any, place: Any, a: Any, b: Any) -> None:
-    product = builder.fmul(a, b, flags=("contract",))
-    builder.store(builder.fadd(builder.load(place), product, flags=("contract",)), place)
-
-
-def _score_tile(_: Any, w: Any, c: Any, x: Any, b: Any, z: Any) -> Any:
-    """Write the scores ``z[c : c + 2, b : b + 4]`` of two rows of ``w`` on four samples ``x``."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        model, samples, out = (_Matrix(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 4))
-        rows, columns = _from(builder, arguments[1], ROWS), _from(builder, arguments[3], LANES)
-        sums = [[_place(builder) for _ in columns] for _ in rows]
-        for place in (place for row in sums for place in row):
-            builder.store(ir.Constant(_VECTOR, [0.0] * LANES), place)
-        zero, step = ir.Constant(columns[0].type, 0), ir.Constant(columns[0].type, LANES)
-        with cgutils.for_range_slice(builder, zero, model.width, step) as (f, _):
-            loaded = [samples.load(i, f) for i in columns]
+    def build(builder: Any, w: Array, x: Array, at: Array, used: Any, z: Array, count: Any) -> None:
+        nought = ir.Constant(count.type, 0)
+        with loop(builder, w.shape[0], ROWS) as c, loop(builder, count, LANES) as b:
+            rows = further(builder, c, ROWS)
+            weights = [w.at(i, nought) for i in rows]
+            samples = [x.at(builder.load(at.at(k))) for k in further(builder, b, LANES)]
+            sums = [[Place(Vector(builder, 0.0)) for _ in samples] for _ in rows]
+            with loop(builder, used, LANES) as f:
+                loaded = [vectors.load(builder, builder.gep(sample, [f])) for sample in samples]
+                for row, own in zip(sums, weights, strict=True):
+                    weight = vectors.load(builder, builder.gep(own, [f]))
+                    for vector, place in zip(loaded, row, strict=True):
+                        place.set(vector * weight + place.get())
             for i, row in zip(rows, sums, strict=True):
-                weights = model.load(i, f)
-                for vector, place in zip(loaded, row, strict=True):
-                    _multiply_into(builder, place, vector, weights)
-        for i, row in zip(rows, sums, strict=True):
-            # Adds the lanes of four vectors, leaving the four totals in one.
-            s0, s1, s2, s3 = (builder.load(place) for place in row)
-            left, right = (
-                builder.fadd(_shuffled(builder, a, b, [0, 4, 2, 6]), _shuffled(builder, a, b, [1, 5, 3, 7]))
-                for a, b in ((s0, s1), (s2, s3))
+                # Adds the lanes of four vectors, leaving the four totals in one.
+                s0, s1, s2, s3 = (place.get() for place in row)
+                left, right = (
+                    vectors.shuffled(p, q, [0, 4, 2, 6]) + vectors.shuffled(p, q, [1, 5, 3, 7])
+                    for p, q in ((s0, s1), (s2, s3))
+                )
+                low, high = vectors.shuffled(left, right, [0, 1, 4, 5]), vectors.shuffled(left, right, [2, 3, 6, 7])
+                z.store(low + high, _entry(builder, i, b, count))
+
+    return types.void(w, x, at, _integer, z, _integer), _loop(build)
+
+
+def _add_slopes(_: Any, z: Any, count: Any, x: Any, at: Any, real: Any, kept: Any, out: Any) -> Any:
+    """Multiply ``out`` by ``kept`` and add the product of ``z`` and the first ``real`` of ``count`` samples."""
+
+    def build(builder: Any, z: Array, count: Any, x: Array, at: Array, real: Any, kept: Any, out: Array) -> None:
+        nought = ir.Constant(count.type, 0)
+        kept = vectors.repeated(builder, kept)
+        with loop(builder, out.shape[1], WIDTH) as f, loop(builder, out.shape[0], ROWS) as c:
+            rows, columns = further(builder, c, ROWS), further(builder, f, _VECTORS, LANES)
+            factors = [z.at(_entry(builder, i, nought, count)) for i in rows]
+            sums = [[Place(kept * out.load(i, j)) for j in columns] for i in rows]
+            with loop(builder, real) as b:
+                sample = builder.load(at.at(b))
+                loaded = [x.load(builder.add(sample, j)) for j in columns]
+                for row, own in zip(sums, factors, strict=True):
+                    factor = vectors.repeated(builder, builder.load(builder.gep(own, [b])))
+                    for vector, place in zip(loaded, row, strict=True):
+                        place.set(vector * factor + place.get())
+            for i, row in zip(rows, sums, strict=True):
+                for j, place in zip(columns, row, strict=True):
+                    out.store(place.get(), i, j)
+
+    return types.void(z, _integer, x, at, _integer, _number, out), _loop(build)
+
+
+def _softmax(_: Any, z: Any, classes: Any, count: Any, factor: Any) -> Any:
+    """Turn the scores of ``count`` samples into probabilities times ``factor``."""
+
+    def build(builder: Any, z: Array, classes: Any, count: Any, factor: Any) -> None:
+        factor = vectors.repeated(builder, factor)
+        with loop(builder, count, LANES) as b:
+            top = Place(Vector(builder, -1e308))
+            for j in _classes(builder, classes, b, count):
+                top.set(z.load(j).at_least(top.get()))
+            for j in _classes(builder, classes, b, count):
+                z.store(z.load(j) - top.get(), j)
+        _apply(builder, exponentials, z, z, builder.mul(classes, count))
+        with loop(builder, count, LANES) as b:
+            total = Place(Vector(builder, 0.0))
+            for j in _classes(builder, classes, b, count):
+                total.set(total.get() + z.load(j))
+            scale = factor / total.get()
+            for j in _classes(builder, classes, b, count):
+                z.store(z.load(j) * scale, j)
+
+    return types.void(z, _integer, _integer, _number), _loop(build)
+
+
+def _diverge(_: Any, u: Any, rest: Any, chances: Any, block: Any, weights: Any, gaps: Any, m: Any) -> Any:
+    """Turn differences of scores into slopes, and add what a block of samples adds to the gap of model ``m``.
+
+    ``chances[block]`` are the probabilities at the minimiser, class by class, ``weights[block]`` the weights of the
+    samples. ``gaps`` has one column per lane. A gap becomes NaN where an exponential might overflow. ``rest`` is
+    scratch. For the formulas see :mod:`fltheory.logistic.measures`.
+    """
+
+    def build(
+        builder: Any, u: Array, rest: Array, chances: Array, block: Any, weights: Array, gaps: Array, m: Any
+    ) -> None:
+        nought = ir.Constant(block.type, 0)
+        zero = Vector(builder, 0.0)
+        classes, count = chances.shape[1:]
+        size = builder.mul(classes, count)
+        before = builder.mul(block, size)
+        far = Place(zero)
+        with loop(builder, count, LANES) as b:
+            mean = Place(zero)
+            for j in _classes(builder, classes, b, count):
+                mean.set(mean.get() + chances.load(builder.add(before, j)) * u.load(j))
+            for j in _classes(builder, classes, b, count):
+                moved = u.load(j) - mean.get()
+                far.set(moved.at_least(far.get()))
+                u.store(moved, j)
+        _apply(builder, remainders, u, rest, size)
+        loss = Place(gaps.load(m, nought))
+        with loop(builder, count, LANES) as b:
+            total = Place(zero)
+            for j in _classes(builder, classes, b, count):
+                total.set(total.get() + chances.load(builder.add(before, j)) * rest.load(j))
+            divergence, weight = total.get(), weights.load(block, b)
+            scale = weight / (divergence + 1.0)
+            for j in _classes(builder, classes, b, count):
+                part = u.load(j) + (rest.load(j) - divergence)
+                u.store(scale * chances.load(builder.add(before, j)) * part, j)
+            loss.set(loss.get() + weight * log_one_plus(divergence))
+        gaps.store(far.get().where("<=", LARGE, loss.get(), float("nan")), m, nought)
+
+    return types.void(u, rest, chances, _integer, weights, gaps, _integer), _loop(build)
+
+
+def _entry(builder: Any, c: Any, b: Any, count: Any) -> Any:
+    """Return the place of class ``c`` and sample ``b`` of ``count`` in a table of scores."""
+    return builder.add(builder.mul(c, count), b)
+
+
+def _classes(builder: Any, classes: Any, b: Any, count: Any) -> Iterator[Any]:
+    """Build a loop over the classes of a sample; gives the place in a table of scores."""
+    with loop(builder, classes) as c:
+        yield _entry(builder, c, b, count)
+
+
+def _apply(builder: Any, function: Callable[[list[Vector]], list[Vector]], x: Array, out: Array, size: Any) -> None:
+    """Write a function of the first ``size`` entries of ``x``, and of a few more, to ``out``."""
+    with loop(builder, size, WIDTH) as j:
+        places = further(builder, j, _VECTORS, LANES)
+        for place, value in zip(places, function([x.load(place) for place in places]), strict=True):
+            out.store(value, place)
+
+
+def _drag(_: Any, state: Any, kept: Any, rate: Any, l1: Any) -> Any:
+    """Turn ``w`` into ``kept * w - rate * (fixed - base + push + pull * (w - anchor) + l1 * sign(w - edge))``.
+
+    ``state`` consists of ``w``, ``base``, ``push``, ``fixed``, ``pull``, ``anchor`` and ``edge``, and of more.
+    """
+
+    def build(builder: Any, state: Array, kept: Any, rate: Any, l1: Any) -> None:
+        kept, rate, l1 = (vectors.repeated(builder, number) for number in (kept, rate, l1))
+        size = builder.mul(state.shape[1], state.shape[2])
+        with loop(builder, size, LANES) as j:
+            w, base, push, fixed, pull, anchor, edge = (
+                state.load(builder.add(builder.mul(ir.Constant(size.type, k), size), j)) for k in range(7)
             )
-            low, high = _shuffled(builder, left, right, [0, 1, 4, 5]), _shuffled(builder, left, right, [2, 3, 6, 7])
-            out.store(builder.fadd(low, high), i, columns[0])
-        return context.get_dummy_value()
+            side = (w - edge).where(">", 0.0, 1.0, (w - edge).where("<", 0.0, -1.0, 0.0))
+            state.store(kept * w - rate * (fixed - base + push + pull * (w - anchor) + l1 * side), j)
 
-    return types.void(w, c, x, b, z), build
-
-
-def _slope_tile(_: Any, z: Any, c: Any, x: Any, f: Any, kept: Any, out: Any) -> Any:
-    """Multiply ``out[c : c + 2, f : f + 16]`` by ``kept`` and add the product of ``z[c : c + 2]`` and ``x``."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        factors, samples, slopes = (_Matrix(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 5))
-        kept = _repeated(builder, arguments[4])
-        rows, columns = _from(builder, arguments[1], ROWS), _from(builder, arguments[3], VECTORS, LANES)
-        sums = [[_place(builder) for _ in columns] for _ in rows]
-        for i, row in zip(rows, sums, strict=True):
-            for j, place in zip(columns, row, strict=True):
-                builder.store(builder.fmul(kept, slopes.load(i, j)), place)
-        zero, step = ir.Constant(columns[0].type, 0), ir.Constant(columns[0].type, 1)
-        with cgutils.for_range_slice(builder, zero, samples.height, step) as (b, _):
-            loaded = [samples.load(b, j) for j in columns]
-            for i, row in zip(rows, sums, strict=True):
-                factor = factors.spread(i, b)
-                for vector, place in zip(loaded, row, strict=True):
-                    _multiply_into(builder, place, vector, factor)
-        for i, row in zip(rows, sums, strict=True):
-            for j, place in zip(columns, row, strict=True):
-                slopes.store(builder.load(place), i, j)
-        return context.get_dummy_value()
-
-    return types.void(z, c, x, f, types.float64, out), build
+    return types.void(state, _number, _number, _number), _loop(build)
 
 
-score_tile: Any = intrinsic(_score_tile)
-slope_tile: Any = intrinsic(_slope_tile)
+scores: Any = intrinsic(_scores)
+add_slopes: Any = intrinsic(_add_slopes)
+softmax: Any = intrinsic(_softmax)
+diverge: Any = intrinsic(_diverge)
+drag: Any = intrinsic(_drag)

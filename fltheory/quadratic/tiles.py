@@ -37,26 +37,22 @@ def _walk_tile(
             at = builder.add(builder.mul(line, width), first)
             return builder.gep(state.data, [builder.add(at, ir.Constant(at.type, vectors.LANES * k))])
 
-        def number(column: Any, k: int) -> Any:
+        def number(column: Any, k: int) -> vectors.Vector:
             at = builder.add(builder.add(begin, column), ir.Constant(begin.type, vectors.LANES * k))
-            return builder.fpext(
-                vectors.load(builder, builder.gep(numbers.data, [at]), vectors.SINGLES), vectors.VECTOR
-            )
+            return vectors.load(builder, builder.gep(numbers.data, [at]), vectors.SINGLES)
 
         columns = range(_VECTORS)
-        minus_noise, minus_drift = (vectors.repeated(builder, builder.fneg(size)) for size in (noise, drift))
-        places = [vectors.place(builder, vectors.load(builder, entry(0, k))) for k in columns]
+        minus_noise, minus_drift = (-vectors.repeated(builder, size) for size in (noise, drift))
+        models = [vectors.Place(vectors.load(builder, entry(0, k))) for k in columns]
         slopes = [vectors.load(builder, entry(1, k)) for k in columns]
-        fixed = [builder.fneg(vectors.load(builder, entry(2, k))) for k in columns]
-        shifts = [vectors.multiply_add(builder, minus_drift, number(drawn, k), fixed[k]) for k in columns]
-        with cgutils.for_range(builder, count) as loop:
+        fixed = [-vectors.load(builder, entry(2, k)) for k in columns]
+        shifts = [minus_drift * number(drawn, k) + fixed[k] for k in columns]
+        with vectors.loop(builder, count) as step:
             for k in columns:
-                moved = vectors.multiply_add(
-                    builder, minus_noise, number(builder.mul(loop.index, stride), k), shifts[k]
-                )
-                builder.store(vectors.multiply_add(builder, slopes[k], builder.load(places[k]), moved), places[k])
+                moved = minus_noise * number(builder.mul(step, stride), k) + shifts[k]
+                models[k].set(slopes[k] * models[k].get() + moved)
         for k in columns:
-            vectors.store(builder, builder.load(places[k]), entry(0, k))
+            vectors.store(models[k].get(), entry(0, k))
         return context.get_dummy_value()
 
     number, integer = types.float64, types.int64

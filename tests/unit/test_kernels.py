@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from collections import defaultdict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from fltheory import kernels, seeding
+from fltheory import compiler, kernels, seeding
 from fltheory.kernels import Kernel, ObjectCode
 
 DRAW = """
@@ -49,6 +51,8 @@ def test_sources_are_those_that_the_code_is_made_of():
     names = {name for name, _ in kernels._sources("fltheory.quadratic.kernel")}
     assert {f"fltheory.{name}" for name in ("quadratic.kernel", "quadratic.tiles", "vectors", "seeding")} <= names
     assert "fltheory.compiler" in names
+    names = {name for name, _ in kernels._sources("fltheory.logistic.kernel")}
+    assert {f"fltheory.{name}" for name in ("logistic.tiles", "logistic.exponentials", "vectors", "seeding")} <= names
 
 
 def test_what_decides_the_code_decides_the_file(monkeypatch):
@@ -62,14 +66,55 @@ def test_what_decides_the_code_decides_the_file(monkeypatch):
     assert place != kernels._place("fltheory.quadratic.kernel", "unit_vectors", ("real",))
 
 
-def test_numba_runs_the_function_where_there_is_no_object_code(monkeypatch, tmp_path):
+@pytest.fixture
+def elsewhere(monkeypatch, tmp_path):
+    """Use an empty cache."""
     monkeypatch.setenv("FLTHEORY_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(kernels, "_compiled", lambda function, kinds: None)
-    out, words, numbers = np.empty((3, 5)), np.empty((2, 70), np.int32), np.zeros((2, 70), np.float32)
+    return tmp_path
+
+
+def draw_by_a_new_kernel():
+    """Check what a kernel draws, from arrays that are read-only and not."""
     keys = np.arange(3, dtype=np.uint64)
-    Kernel("fltheory.quadratic.kernel", "unit_vectors")(0, keys, 0, out, words, numbers)
-    assert np.array_equal(out, seeding.normals(keys, 5))
-    assert not list(tmp_path.iterdir())
+    kernel = Kernel("fltheory.quadratic.kernel", "unit_vectors")
+    for writable in (False, True):
+        keys.setflags(write=writable)
+        out, words, numbers = np.empty((3, 5)), np.empty((2, 70), np.int32), np.zeros((2, 70), np.float32)
+        kernel(np.int64(0), keys, False, out, words, numbers)
+        assert np.array_equal(out, seeding.normals(keys, 5))
+
+
+def test_numba_runs_the_function_where_there_is_no_object_code(monkeypatch, elsewhere):
+    from fltheory.quadratic import kernel
+
+    monkeypatch.setattr(kernels, "_compiled", lambda function, kinds: None)
+    draw_by_a_new_kernel()
+    assert not list(elsewhere.iterdir())
+    assert len(kernel.unit_vectors.signatures) == 1, "compiled for more types than there are"
+
+
+def unknown_option(monkeypatch):
+    def refuse(**options):
+        raise KeyError(f"unrecognized options {sorted(options)}")
+
+    monkeypatch.setattr(compiler, "_njit", refuse)
+
+
+def other_results(monkeypatch):
+    compiled = SimpleNamespace(compile=lambda signature: None, overloads=defaultdict(SimpleNamespace))
+    monkeypatch.setattr(compiler, "_njit", lambda **options: lambda function: compiled)
+
+
+def other_modules(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fltheory.compiler", None)
+
+
+@pytest.mark.parametrize("change", [unknown_option, other_results, other_modules])
+@pytest.mark.skipif(sys.platform != "linux", reason="object files are linked on Linux only")
+def test_a_numba_that_is_different_inside_runs_the_function_itself(monkeypatch, elsewhere, change):
+    change(monkeypatch)
+    draw_by_a_new_kernel()
+    assert not list(elsewhere.iterdir())
 
 
 def test_object_code_survives_packing():

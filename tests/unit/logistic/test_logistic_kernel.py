@@ -6,13 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit, types
+from numba.extending import intrinsic
 
-from fltheory.logistic import model
-from fltheory.logistic.kernel import _run, compiled_steps, exp, exp_remainder
-from fltheory.logistic.measures import _measure, compiled_measures
+from fltheory import vectors
+from fltheory.logistic import compiled, measures, model, tiles
+from fltheory.logistic.compiled import CompiledSteps
+from fltheory.logistic.exponentials import exponentials, log_one_plus, remainders
+from fltheory.logistic.measures import CompiledMeasures
 from fltheory.logistic.steps import reference_steps
 
 MODELS = [(2, True), (2, False), (3, False), (6, False)]
+
+
+def compiled_measures(objective: Any, w: np.ndarray) -> Any:
+    """Measure models by the compiled loop."""
+    loss = objective.loss
+    return CompiledMeasures(loss, objective.w_star, CompiledSteps(loss.features).features)(w)
 
 
 def spread(rng: np.random.Generator, replicates: int, clients: int, dim: int) -> np.ndarray:
@@ -99,7 +109,7 @@ def test_steppers_leave_their_input_alone(make_problem: Any, make_round: Any) ->
     problem = make_problem(0, batch_size=2)
     start = np.random.default_rng(0).standard_normal((2, 3, problem.dim))
     kept = start.copy()
-    for stepper in (reference_steps, compiled_steps):
+    for stepper in (reference_steps, CompiledSteps(problem.train.features)):
         oracle = problem.reference_oracle(seed=0, replicates=range(2))
         oracle._stepper = stepper
         assert not np.array_equal(oracle.local_steps(start, make_round(problem, [[1, 1, 1]])), kept)
@@ -131,7 +141,7 @@ def test_the_kernel_is_compiled_once_for_all_options(make_problem: Any, make_rou
             problem = make_problem(0, batch_size=None if drift else np.int64(3), label_drift=drift)
             oracle = problem.compiled_oracle(seed=0, replicates=range(1), rotation_equivariant=False)
             oracle.local_steps(sealed, make_round(problem, [[1, 1, 1]]), rate=np.float64(0.1), **options)
-    assert len(_run.signatures) == 1
+    assert len(compiled._local_steps._loaded) == 1
 
 
 @settings(deadline=None, max_examples=60)
@@ -158,7 +168,7 @@ def test_compiled_measures_equal_the_reference(
     )
     objective = problem.objective()
     w = objective.w_star + scale * np.random.default_rng(seed).standard_normal((2, 3, problem.dim))
-    computed = compiled_measures(objective.loss, objective.w_star, w)
+    computed = compiled_measures(objective, w)
     expected = model.reference_measures(objective.loss, objective.w_star, w)
     np.testing.assert_allclose(computed.distance_sq, expected.distance_sq, rtol=1e-12)
     np.testing.assert_allclose(computed.gap, expected.gap, rtol=1e-9)
@@ -175,47 +185,93 @@ def test_compiled_measures_are_accurate_next_to_the_minimiser(make_problem: Any,
     w = objective.w_star + 1e-9 * np.random.default_rng(0).standard_normal((4, problem.dim))
     move = w - objective.w_star
     gradient = move @ objective.loss.hessian(objective.w_star)
-    computed = compiled_measures(objective.loss, objective.w_star, w)
+    computed = compiled_measures(objective, w)
     np.testing.assert_allclose(computed.gradient_norm_sq, (gradient**2).sum(axis=1), rtol=1e-7)
     np.testing.assert_allclose(computed.gap, 0.5 * (gradient * move).sum(axis=1), rtol=1e-7)
-    assert all(value == 0.0 for value in compiled_measures(objective.loss, objective.w_star, objective.w_star))
+    assert all(value == 0.0 for value in compiled_measures(objective, objective.w_star))
 
 
 def test_a_model_is_measured_the_same_in_any_company(make_problem: Any) -> None:
     objective = make_problem(1, counts=(40, 27)).objective()
     w = np.random.default_rng(0).standard_normal((2, 5, len(objective.w_star)))
-    together = compiled_measures(objective.loss, objective.w_star, w)
+    together = compiled_measures(objective, w)
     for r, t in np.ndindex(2, 5):
-        alone = compiled_measures(objective.loss, objective.w_star, w[r, t])
+        alone = compiled_measures(objective, w[r, t])
         assert all(a == b[r, t] for a, b in zip(alone, together, strict=True))
     turned = np.asfortranarray(w)
     turned.setflags(write=False)
-    for a, b in zip(compiled_measures(objective.loss, objective.w_star, turned), together, strict=True):
+    for a, b in zip(compiled_measures(objective, turned), together, strict=True):
         np.testing.assert_array_equal(a, b)
-    assert len(_measure.signatures) == 1
+    assert len(measures._measure._loaded) == 1
 
 
 def test_each_oracle_measures_in_its_own_way(make_problem: Any) -> None:
     problem = make_problem(0)
     reference = problem.reference_oracle(seed=0, replicates=range(1))
     compiled = problem.compiled_oracle(seed=0, replicates=range(1), rotation_equivariant=False)
-    assert reference.objective(problem.weights).judge is model.reference_measures
-    assert compiled.objective(problem.weights).judge is compiled_measures
-    assert problem.objective().judge is model.reference_measures
+    assert reference.objective(problem.weights).judge is None
+    assert isinstance(compiled.objective(problem.weights).judge, CompiledMeasures)
+    assert problem.objective().judge is None
+
+
+def in_vectors(function: Any) -> Any:
+    """Compile a function of vectors to run over an array whose length is a multiple of their length."""
+
+    def over(_: Any, x: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = vectors.Array(context, builder, signature.args[0], arguments[0])
+            with vectors.loop(builder, array.shape[0], vectors.LANES) as j:
+                array.store(function([array.load(j)])[0], j)
+            return context.get_dummy_value()
+
+        return types.void(x), build
+
+    loop = intrinsic(over)
+
+    @njit
+    def run(x: Any) -> None:
+        loop(x)
+
+    def values(x: np.ndarray) -> np.ndarray:
+        result = x.copy()
+        run(result)
+        return result
+
+    return values
+
+
+@pytest.fixture(scope="module")
+def vector_functions() -> dict[str, Any]:
+    functions = {"exp": exponentials, "remainder": remainders, "log": lambda xs: [log_one_plus(x) for x in xs]}
+    return {name: in_vectors(function) for name, function in functions.items()}
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-3, 0.3, 1.0, 30.0, 500.0])
-def test_remainder_of_the_exponential(scale: float) -> None:
-    x = scale * np.linspace(-1.0, 1.0, 2001)
-    computed = np.array([exp_remainder(value) for value in x])
-    np.testing.assert_allclose(computed, model._exp_remainder(x), rtol=2e-13)
+def test_remainder_of_the_exponential(vector_functions: Any, scale: float) -> None:
+    x = scale * np.linspace(-1.0, 1.0, 2000)
+    np.testing.assert_allclose(vector_functions["remainder"](x), model._exp_remainder(x), rtol=2e-13)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 30.0, 700.0])
-def test_polynomial_exponential(scale: float) -> None:
-    x = -scale * np.linspace(0.0, 1.0, 2001)
-    computed = np.array([exp(value) for value in x])
-    np.testing.assert_allclose(computed, np.exp(x), rtol=1e-15 * max(1.0, scale / 100))
+def test_polynomial_exponential(vector_functions: Any, scale: float) -> None:
+    x = -scale * np.linspace(0.0, 1.0, 2000)
+    np.testing.assert_allclose(vector_functions["exp"](x), np.exp(x), rtol=1e-15 * max(1.0, scale / 100))
+
+
+def test_exponential_of_what_is_not_a_moderate_number(vector_functions: Any) -> None:
+    computed = vector_functions["exp"](np.array([-np.inf, -1e300, np.nan, 0.0]))
+    np.testing.assert_allclose(computed, [0.0, 0.0, np.nan, 1.0], atol=1e-300)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-17, 1e-9, 1e-3, 0.1, 0.5, 1.0, 3.0, 1e9, 1e217])
+def test_logarithm_of_one_plus_a_number(vector_functions: Any, scale: float) -> None:
+    x = scale * np.linspace(0.0, 1.0, 2000)
+    np.testing.assert_allclose(vector_functions["log"](x), np.log1p(x), rtol=5e-16)
+
+
+def test_sizes_of_tiles_are_known_where_arrays_are_filled_up() -> None:
+    assert (compiled.LANES, compiled._ROWS, compiled._WIDTH) == (vectors.LANES, tiles.ROWS, tiles.WIDTH)
+    assert compiled.SAMPLES % tiles.WIDTH == 0
 
 
 def test_extreme_scores_do_not_make_nan(make_problem: Any, make_round: Any) -> None:
