@@ -19,7 +19,15 @@ from fltheory.validation.runner import check_all
 from fltheory.validation.summary import findings, printed, summary
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-IDS = ["ruan.lemma-a.2", "ruan.theorem-3.2-arrival", "ruan.eq-74", "ruan.eq-44", "ruan.eq-46", "ruan.eq-89"]
+IDS = [
+    "ruan.lemma-a.2",
+    "ruan.theorem-3.2-arrival",
+    "ruan.eq-74",
+    "ruan.eq-44",
+    "ruan.eq-46",
+    "ruan.eq-89",
+    "ruan.corollary-4.0.2",
+]
 browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
@@ -56,6 +64,16 @@ def test_the_page_needs_nothing_from_elsewhere_and_is_small(report):
     assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", text)
     assert "@import" not in text
     assert report.stat().st_size < 5e6
+
+
+def test_a_rule_is_shown_with_its_outcomes(report, document):
+    rule = next(claim for claim in document["claims"] if claim["kind"] == "rule")
+    text = report.read_text()
+    section = text[text.index(f'id="{rule["id"]}"') :]
+    counts = rule["forms"][0]["evidence"]["outcomes"]
+    for row, title in (("predicted", "the rule applies"), ("not predicted", "it does not apply")):
+        cells = "".join(f'<td class="num">{counts[row][name]}</td>' for name in ("happens", "fails"))
+        assert f"<td>{title}</td>{cells}" in section
 
 
 def test_every_link_resolves(report):
