@@ -49,7 +49,7 @@ BIAS = Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / mean_ps
 """Weighted mean of the clients' gaps, with the weights that they get in a run."""
 
 BASE: dict[str, Any] = {"tau": 24, "sigma_sq": 1.0, "spread": 1.0, "N": 2}
-RELIABLE: dict[str, Any] = {"slow": 2, "seldom": float("inf"), "idle": 1.0}
+RELIABLE: dict[str, Any] = {"slow": 2, "seldom": 0.0, "idle": 1.0}
 
 
 def rounds_of(point: Params) -> int:
@@ -110,11 +110,13 @@ def rates(
 
 def unequal(point: Params) -> Participation:
     """Return one reliable client, and one that is slow or absent at times; or both mostly idle."""
+    # Swept is the inverse of how often a client is absent; 0 stands for never.
+    absent = 1 / point["seldom"] if point["seldom"] else 0.0
     pmf = np.zeros((2, STEPS + 1))
     pmf[0, STEPS] = 1.0
-    pmf[1, STEPS] += 0.5 * (1 - 1 / point["seldom"])
-    pmf[1, STEPS // int(point["slow"])] += 0.5 * (1 - 1 / point["seldom"])
-    pmf[1, 0] += 1 / point["seldom"]
+    pmf[1, STEPS] += 0.5 * (1 - absent)
+    pmf[1, STEPS // int(point["slow"])] += 0.5 * (1 - absent)
+    pmf[1, 0] += absent
     pmf /= point["idle"]
     pmf[:, 0] += 1 - 1 / point["idle"]
     return Participation(num_clients=2, local_steps=STEPS, steps=StepCounts(pmf=pmf))
@@ -122,7 +124,7 @@ def unequal(point: Params) -> Participation:
 
 def limit_of_runs(scheme: str) -> Form:
     """Return the rate at which runs approach their limit: never absent, absent at times, and always."""
-    sweeps = tuple(growing("tau", 32, 4, {**BASE, **RELIABLE, "seldom": s}, factor=2) for s in (float("inf"), 4.0, 1.0))
+    sweeps = tuple(growing("tau", 32, 4, {**BASE, **RELIABLE, "seldom": s}, factor=2) for s in (0.0, 4.0, 1.0))
     return Form(
         variant="sharp@limit",
         statement=Le(_limit.from_limit, BigO(1 / (tau * E + gamma))),

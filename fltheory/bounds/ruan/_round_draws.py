@@ -25,6 +25,7 @@ DRAWN: Mapping[str, Parameter] = {
     **NOISE,
     "scheme": Choice(("B", "C", "A")),
     "devices": Choice(("homogeneous", "heterogeneous")),
+    "manner": Choice(("any", "quiet")),
     "low": Integers(0, "E", shape=("N",)),
     "high": Integers(0, "E", shape=("N",)),
     "q": Real(0, 1, shape=("N",)),
@@ -117,6 +118,7 @@ def realise_paths(point: Params) -> dict[str, Any]:
 
 def realise_given(point: Params) -> dict[str, Any]:
     """Return the draws as outcomes, with means over the noise given each of them."""
+    point = point if point["manner"] == "any" else quietly(point)
     clients, eta, theta, draws = _drawn(point)
     env = _shared(point, clients, eta, theta, draws)
     before = point["offset"].dot(point["offset"])
@@ -129,8 +131,8 @@ def realise_given(point: Params) -> dict[str, Any]:
     return env | lists | {"Delta_before": before}
 
 
-PATHS = Instances(space=Space({**DRAWN, "E": Integer(1, 2), "manner": Choice(("any", "quiet"))}), realise=realise_paths)
+PATHS = Instances(space=Space({**DRAWN, "E": Integer(1, 2)}), realise=realise_paths)
 """Rounds with random participation; an outcome is a draw with an outcome of the noise."""
 
-GIVEN = Instances(space=Space(DRAWN), realise=realise_given)
-"""Rounds with random participation; an outcome is a draw, noise is averaged out."""
+GIVEN = Instances(space=Space({**DRAWN, "N": Integer(2, 2), "rate": Real(0.001, 1, log=True)}), realise=realise_given)
+"""Rounds of two clients with random participation; an outcome is a draw, noise is averaged out."""
