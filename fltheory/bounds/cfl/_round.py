@@ -47,6 +47,9 @@ from fltheory.problem import Origin
 OUTCOMES = 32
 """Most outcomes of an instance."""
 
+TINY = 1e-9
+"""Noise below this counts as none."""
+
 NEWTON = 3
 """Steps to a rational bound on a root, from above."""
 
@@ -215,7 +218,8 @@ def realise(point: Params, *, loss: bool = True) -> dict[str, Any]:
     alpha, beta = growth * point["of rounds"], growth * (1 - point["of rounds"])
     constant = 1 if kind in ("constant", "all") else 0
     y, x_round = point["client"] * constant, point["round"] * constant
-    sigma = point["sigma"] if point["noisy"] == "yes" else zero
+    # A noise of 1e-300 would make sides with roots differ by less than can be told.
+    sigma = point["sigma"] if point["noisy"] == "yes" and point["sigma"] > TINY else zero
     faces = itertools.product((-1, 1), repeat=clients * steps)
     noises = np.array(list(faces) if point["noisy"] == "yes" else [next(faces)])
     drifts = np.zeros((1, 2 + number), dtype=int) if kind == "none" else coin_table(2 + number)

@@ -60,6 +60,7 @@ from sympy import Le, Rational, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl._rate_forms import drawn_forms, start_form
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
@@ -78,6 +79,16 @@ error = (
     + ((K * G**2 + sigma**2) * F**4 / (K * T**2)) ** Rational(1, 3)
     + (D**2 * F**4) ** Rational(1, 3) / T
 )
+readings = drawn_forms(
+    "drawn",
+    drawn,
+    ("D", "G", "sigma"),
+    claimed=soft_general(rate),
+    error=soft_general(error),
+    remains=G * F / sqrt(N),
+    far=far(G, rounds=1),
+    where=constants,
+)
 
 claim = Claim(
     id="cfl.theorem-4.1-gc",
@@ -93,13 +104,6 @@ claim = Claim(
             note="the root of the third denominator ends after K",
         ),
         Form(
-            variant="published@drawn",
-            statement=Le(T, soft_general(rate)),
-            where=constants,
-            check=drawn.check(*drawn.everything("D", "G", "sigma")),
-            note="one draw of the drift per client, kept for ever",
-        ),
-        Form(
             variant="published@over-rounds",
             statement=Le(T, soft_general(rate)),
             where=constants,
@@ -111,13 +115,6 @@ claim = Claim(
             statement=Le(T, soft_general(repaired)),
             where=constants,
             note="the square of F, and the mean of all round drifts so far stays in the model",
-        ),
-        Form(
-            variant="corrected@drawn",
-            statement=Le(eps, soft_general(error)),
-            where=constants,
-            check=drawn.check(*drawn.everything("D", "G", "sigma")),
-            note="the gap does not tend to zero",
         ),
         Form(
             variant="corrected@over-rounds",
@@ -132,19 +129,8 @@ claim = Claim(
             check=setting.check(*setting.alone("D", attained=True)),
             note="no algorithm needs fewer rounds than the new term says",
         ),
-        Form(
-            variant="sharp@drawn",
-            statement=Le(G * F / sqrt(N), BigO(eps)),
-            assumptions=far(G, rounds=1),
-            check=drawn.check(*drawn.alone("G", attained=True)),
-            note="the gap that remains",
-        ),
-        Form(
-            variant="sharp@start",
-            statement=Le(F**2 / eps, BigO(T)),
-            check=setting.check(*setting.start(attained=True)),
-            note="the square of F is needed",
-        ),
+        start_form(setting),
+        *readings,
     ),
     uses=("cfl.eq-62-cflr-s2", "cfl.lemma-a.2", "cfl.eq-67", "cfl.eq-68"),
     check=setting.check(*everything),

@@ -55,6 +55,7 @@ from sympy import Le, Rational, exp, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import L, N, mu
+from fltheory.bounds.cfl._rate_forms import drawn_forms
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, eta_max, far, sigma, soft
 from fltheory.bounds.cfl._rates import Setting
 
@@ -81,6 +82,16 @@ error = (
     + D**2 / (mu**2 * T**3)
     + mu * F**2 * exp(-mu * eta_max * T / 4)
 )
+readings = drawn_forms(
+    "drawn",
+    drawn,
+    ("D", "G", "sigma"),
+    claimed=soft(c_pB / mu + rate),
+    error=soft(error),
+    remains=G**2 / (mu * N),
+    far=far(G, mu, 1),
+    where=constants,
+)
 
 claim = Claim(
     id="cfl.theorem-4.1-sc",
@@ -89,13 +100,6 @@ claim = Claim(
     source=Source("cfl", "Theorem 4.1"),
     forms=(
         Form(variant="published@expectation", statement=Le(T, soft(c_pB / mu + rate)), where=constants),
-        Form(
-            variant="published@drawn",
-            statement=Le(T, soft(c_pB / mu + rate)),
-            where=constants,
-            check=drawn.check(*drawn.everything("D", "G", "sigma")),
-            note="one draw of the drift per client, kept for ever",
-        ),
         Form(
             variant="published@over-rounds",
             statement=Le(T, soft(c_pB / mu + rate)),
@@ -108,13 +112,6 @@ claim = Claim(
             statement=Le(T, soft(c_pB / mu + rate, D**2 / (mu * N * eps))),
             where=constants,
             note="the mean of all round drifts so far stays in the model",
-        ),
-        Form(
-            variant="corrected@drawn",
-            statement=Le(eps, soft(error)),
-            where=constants,
-            check=drawn.check(*drawn.everything("D", "G", "sigma")),
-            note="the gap does not tend to zero",
         ),
         Form(
             variant="corrected@over-rounds",
@@ -130,18 +127,12 @@ claim = Claim(
             note="no algorithm needs fewer rounds than the new term says",
         ),
         Form(
-            variant="sharp@drawn",
-            statement=Le(G**2 / (mu * N), BigO(eps)),
-            assumptions=far(G, mu, 1),
-            check=drawn.check(*drawn.alone("G", attained=True)),
-            note="the gap that remains",
-        ),
-        Form(
             variant="sharp@over-rounds",
             statement=Le(over, BigO(T)),
             check=setting.check(*setting.attained_over_rounds("D"), kind="over-rounds"),
             note="CFL-R needs as many, with these weights and any step",
         ),
+        *readings,
     ),
     uses=("cfl.eq-62-cflr-s2", "cfl.eq-63", "cfl.eq-67", "cfl.eq-68", "cfl.eq-73"),
     check=setting.check(*everything),

@@ -55,6 +55,7 @@ from sympy import Le, Rational, sqrt
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl._rate_forms import start_form
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
@@ -97,12 +98,7 @@ claim = Claim(
             check=setting.check(*setting.alone("D", attained=True), *setting.alone("G", attained=True)),
             note="no algorithm needs fewer rounds than the new term says",
         ),
-        Form(
-            variant="sharp@start",
-            statement=Le(F**2 / eps, BigO(T)),
-            check=setting.check(*setting.start(attained=True)),
-            note="the square of F is needed",
-        ),
+        start_form(setting),
     ),
     uses=("cfl.eq-62-cflr-s1", "cfl.lemma-a.2", "cfl.eq-69", "cfl.eq-70"),
     check=setting.check(*everything),

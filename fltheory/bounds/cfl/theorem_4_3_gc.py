@@ -44,9 +44,9 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
-from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl._rate_forms import drawn_forms, start_form
 from fltheory.bounds.cfl._rate_symbols import (
     D,
     F,
@@ -75,6 +75,16 @@ error = (
     + (sigma**2 * F**4 / (K * T**2)) ** Rational(1, 3)
     + ((G**2 + D**2) * F**4 / T**2) ** Rational(1, 3)
 )
+readings = drawn_forms(
+    "s2-drawn",
+    drawn,
+    ("D", "G", "sigma"),
+    claimed=soft_general(rate),
+    error=soft_general(error),
+    remains=G * F / sqrt(N),
+    far=far(G, rounds=1),
+    where=constants_fedavg,
+)
 
 claim = Claim(
     id="cfl.theorem-4.3-gc",
@@ -90,13 +100,6 @@ claim = Claim(
             check=same.check(*same.everything("D", "G", "sigma")),
         ),
         Form(
-            variant="published@s2-drawn",
-            statement=Le(T, soft_general(rate)),
-            where=constants_fedavg,
-            check=drawn.check(*drawn.everything("D", "G", "sigma")),
-            note="one draw of the drift per client, kept for ever",
-        ),
-        Form(
             variant="corrected",
             statement=Le(T, soft_general(c_pB * F**2 / eps + rest)),
             where=constants_fedavg,
@@ -108,26 +111,8 @@ claim = Claim(
             where=constants_fedavg,
             check=same.check(*same.everything("D", "G", "sigma")),
         ),
-        Form(
-            variant="corrected@s2-drawn",
-            statement=Le(eps, soft_general(error)),
-            where=constants_fedavg,
-            check=drawn.check(*drawn.everything("D", "G", "sigma")),
-            note="the gap does not tend to zero",
-        ),
-        Form(
-            variant="sharp@s2-drawn",
-            statement=Le(G * F / sqrt(N), BigO(eps)),
-            assumptions=far(G, rounds=1),
-            check=drawn.check(*drawn.alone("G", attained=True)),
-            note="the gap that remains",
-        ),
-        Form(
-            variant="sharp@start",
-            statement=Le(F**2 / eps, BigO(T)),
-            check=fresh.check(*fresh.start(attained=True)),
-            note="the square of F is needed",
-        ),
+        start_form(fresh),
+        *readings,
     ),
     uses=("cfl.eq-62-fedavg", "cfl.lemma-a.2", "cfl.eq-71", "cfl.eq-72"),
     check=fresh.check(*fresh.everything("D", "G", "sigma")),

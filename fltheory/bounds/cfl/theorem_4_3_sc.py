@@ -38,9 +38,9 @@ from __future__ import annotations
 
 from sympy import Le, exp, sqrt
 
-from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N, mu
+from fltheory.bounds.cfl._rate_forms import drawn_forms
 from fltheory.bounds.cfl._rate_symbols import (
     D,
     F,
@@ -69,6 +69,16 @@ error = (
     + (G**2 + D**2) / (mu**2 * T**2)
     + mu * F**2 * exp(-mu * eta_max * T / 4)
 )
+readings = drawn_forms(
+    "s2-drawn",
+    drawn,
+    ("D", "G", "sigma"),
+    claimed=soft(c_pB / mu + rate),
+    error=soft(error),
+    remains=G**2 / (mu * N),
+    far=far(G, mu, 1),
+    where=constants_fedavg,
+)
 
 claim = Claim(
     id="cfl.theorem-4.3-sc",
@@ -83,27 +93,7 @@ claim = Claim(
             where=constants_fedavg,
             check=same.check(*same.everything("D", "G", "sigma")),
         ),
-        Form(
-            variant="published@s2-drawn",
-            statement=Le(T, soft(c_pB / mu + rate)),
-            where=constants_fedavg,
-            check=drawn.check(*drawn.everything("D", "G", "sigma")),
-            note="one draw of the drift per client, kept for ever",
-        ),
-        Form(
-            variant="corrected@s2-drawn",
-            statement=Le(eps, soft(error)),
-            where=constants_fedavg,
-            check=drawn.check(*drawn.everything("D", "G", "sigma")),
-            note="the gap does not tend to zero",
-        ),
-        Form(
-            variant="sharp@s2-drawn",
-            statement=Le(G**2 / (mu * N), BigO(eps)),
-            assumptions=far(G, mu, 1),
-            check=drawn.check(*drawn.alone("G", attained=True)),
-            note="the gap that remains",
-        ),
+        *readings,
     ),
     uses=("cfl.eq-62-fedavg", "cfl.eq-63", "cfl.eq-71", "cfl.eq-72", "cfl.eq-77"),
     check=fresh.check(*fresh.everything("D", "G", "sigma")),

@@ -38,9 +38,9 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
-from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl._rate_forms import drawn_forms, start_form
 from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
@@ -59,6 +59,15 @@ error = (
     + sqrt(sigma**2 / (N * K) + G**2) * F / sqrt(T)
     + ((sigma**2 / K + G**2) * F**4 / T**2) ** Rational(1, 3)
 )
+readings = drawn_forms(
+    "drawn",
+    drawn,
+    ("G", "sigma"),
+    claimed=soft_general(rate),
+    error=soft_general(error),
+    remains=G * F / sqrt(N),
+    far=far(G, rounds=1),
+)
 
 claim = Claim(
     id="cfl.theorem-4.5-gc",
@@ -68,35 +77,12 @@ claim = Claim(
     forms=(
         Form(variant="published@mean", statement=Le(T, soft_general(rate))),
         Form(
-            variant="published@drawn",
-            statement=Le(T, soft_general(rate)),
-            check=drawn.check(*drawn.everything("G", "sigma")),
-            note="one draw of the drift per client, kept for ever",
-        ),
-        Form(
             variant="corrected",
             statement=Le(T, soft_general((B**2 + 1) * F**2 / eps + rest)),
             note="the square of F",
         ),
-        Form(
-            variant="corrected@drawn",
-            statement=Le(eps, soft_general(error)),
-            check=drawn.check(*drawn.everything("G", "sigma")),
-            note="the gap does not tend to zero",
-        ),
-        Form(
-            variant="sharp@drawn",
-            statement=Le(G * F / sqrt(N), BigO(eps)),
-            assumptions=far(G, rounds=1),
-            check=drawn.check(*drawn.alone("G", attained=True)),
-            note="the gap that remains",
-        ),
-        Form(
-            variant="sharp@start",
-            statement=Le(F**2 / eps, BigO(T)),
-            check=same.check(*same.start(attained=True)),
-            note="the square of F is needed",
-        ),
+        start_form(same),
+        *readings,
     ),
     uses=("cfl.theorem-4.3-gc",),
     check=same.check(*same.everything("G", "sigma")),

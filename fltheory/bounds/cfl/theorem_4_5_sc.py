@@ -36,9 +36,9 @@ from __future__ import annotations
 
 from sympy import Le, exp, sqrt
 
-from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N, mu
+from fltheory.bounds.cfl._rate_forms import drawn_forms
 from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, eta_max, far, sigma, soft
 from fltheory.bounds.cfl._rates import Setting
 
@@ -51,6 +51,15 @@ error = (
     + (sigma**2 / K + G**2) / (mu**2 * T**2)
     + mu * F**2 * exp(-mu * eta_max * T / 4)
 )
+readings = drawn_forms(
+    "drawn",
+    drawn,
+    ("G", "sigma"),
+    claimed=soft((B**2 + 1) / mu + rate),
+    error=soft(error),
+    remains=G**2 / (mu * N),
+    far=far(G, mu, 1),
+)
 
 claim = Claim(
     id="cfl.theorem-4.5-sc",
@@ -59,25 +68,7 @@ claim = Claim(
     source=Source("cfl", "Theorem 4.5"),
     forms=(
         Form(variant="published@mean", statement=Le(T, soft((B**2 + 1) / mu + rate))),
-        Form(
-            variant="published@drawn",
-            statement=Le(T, soft((B**2 + 1) / mu + rate)),
-            check=drawn.check(*drawn.everything("G", "sigma")),
-            note="one draw of the drift per client, kept for ever",
-        ),
-        Form(
-            variant="corrected@drawn",
-            statement=Le(eps, soft(error)),
-            check=drawn.check(*drawn.everything("G", "sigma")),
-            note="the gap does not tend to zero",
-        ),
-        Form(
-            variant="sharp@drawn",
-            statement=Le(G**2 / (mu * N), BigO(eps)),
-            assumptions=far(G, mu, 1),
-            check=drawn.check(*drawn.alone("G", attained=True)),
-            note="the gap that remains",
-        ),
+        *readings,
     ),
     uses=("cfl.theorem-4.3-sc",),
     check=same.check(*same.everything("G", "sigma")),

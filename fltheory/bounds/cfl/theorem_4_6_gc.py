@@ -43,6 +43,7 @@ from sympy import Le, Rational, sqrt
 
 from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds.cfl._rate_forms import start_form
 from fltheory.bounds.cfl._rate_symbols import A, D, F, K, T, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
@@ -88,12 +89,7 @@ claim = Claim(
             check=setting.check(*setting.alone("D", attained=True)),
             note="no algorithm needs fewer tasks than the new term says",
         ),
-        Form(
-            variant="sharp@start",
-            statement=Le(F**2 / eps, BigO(T)),
-            check=setting.check(*setting.start(attained=True)),
-            note="the square of F is needed",
-        ),
+        start_form(setting),
     ),
     uses=("cfl.theorem-4.2-gc",),
     check=setting.check(*everything),
