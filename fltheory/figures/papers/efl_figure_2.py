@@ -34,13 +34,14 @@ WEIGHTS = (0.0, 0.1, 1.0, 3.0)
 CASES = ((5, 0.02), (20, 0.02), (20, 0.05), (20, 0.1))
 """Local steps and learning rate of the columns."""
 
+BAND = ("mean", "low", "high")
 EVERY = 5
 """Rounds between two points that are drawn."""
 
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run every weight in every column."""
-    rounds, replicates = (10, 3) if quick else (40, 8)
+    rounds, replicates = (10, 3) if quick else (80, 6)
     task = problem(SPLIT, num_clients=EFL_CLIENTS, seed=seed)
     columns = []
     for local_steps, rate in CASES[:: 3 if quick else 1]:
@@ -72,9 +73,16 @@ def caption(data: Data) -> str:
     for column in data["columns"]:
         found = []
         for when in (early // data["sizes"]["every"], -1):
-            gaps = {curve["elasticity"]: curve["gap"]["mean"][when] for curve in column["curves"]}
-            best = min(gaps, key=lambda weight: gaps[weight])
-            found.append(f"λ = {best:g} ({gaps[best]:.2g}; {gaps[0.0]:.2g} for λ = 0)")
+            gaps = {
+                curve["elasticity"]: {name: curve["gap"][name][when] for name in BAND} for curve in column["curves"]
+            }
+            best = min(gaps, key=lambda weight: gaps[weight]["mean"])
+            apart = gaps[best]["high"] < gaps[0.0]["low"]
+            found.append(
+                f"λ = {best:g} ({gaps[best]['mean']:.2g}; {gaps[0.0]['mean']:.2g} for λ = 0"
+                + ("" if apart or not best else ", bands overlap")
+                + ")"
+            )
         parts.append(f"E = {column['local_steps']}, η = {column['rate']:g}: {found[0]}, then {found[1]}")
     return (
         f"Weight of the elastic term with the smallest mean gap after {early} rounds, and after "
