@@ -118,10 +118,10 @@ def _fill(
 def _costs(growth: Growth, name: str, worker: Worker, *, traced: bool, options: Options) -> dict[int, float]:
     """Return seconds or bytes by size; timed runs take turns, so that a slow moment does not bend the curve."""
     base = {**growth.base, "per_round": 0}
-    if name == "per_round":
-        base["num_clients"] *= 4
     first = 4 if name == "per_round" else base[name]
     sizes = [first * 2**power for power in range(4 if options.quick else 5)]
+    if name == "per_round":
+        base["num_clients"] = sizes[-1]
     repetitions = 1 if traced else options.repetitions
     costs = dict.fromkeys(sizes, math.inf)
     for turn in range(repetitions + 1):
