@@ -1,6 +1,7 @@
 """Every claim, by laws that hold for all of them; nothing here knows a verdict."""
 
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 
 import fltheory
 from fltheory import claims
-from fltheory.bounds._claim import Claim, Kind
+from fltheory.bounds._claim import Claim, Kind, Sweeps
+from fltheory.bounds._space import plain
 from fltheory.report.markup import mathml, page
 from fltheory.validation.decide import FULL, QUICK, check
 from fltheory.validation.verdict import Outcome
@@ -54,6 +56,14 @@ def test_pages_and_statements_are_readable(loaded):
         assert "problematic" not in html, id_
         for form in claim.forms:
             assert mathml(form.latex()).startswith("<math"), (id_, form.variant)
+
+
+def test_sweeps_can_be_written_to_a_ledger(loaded):
+    for claim in loaded.values():
+        for form in claim.forms:
+            made = claim.check_of(form)
+            for sweep in made.sweeps if isinstance(made, Sweeps) else ():
+                json.dumps({**plain(dict(sweep.base)), sweep.name: list(sweep.values)}, allow_nan=False)
 
 
 def test_nobody_writes_down_a_verdict():
