@@ -104,8 +104,8 @@ def at(claim: Claim, form: Form, point: Params | None, *, seed: int, replicates:
     horizon = source.space.parameters.get("T")
     points: list[Params] = [point]
     if isinstance(horizon, Integer):
-        first = horizon.high if isinstance(source, Experiments) else horizon.low
-        points = [{**point, "T": value} for value in range(first, horizon.high + 1)]
+        # The longest run first: if its sides are curves, it is all there is to draw.
+        points = [{**point, "T": value} for value in range(horizon.high, horizon.low - 1, -1)]
     rounds: list[float] = []
     lefts, rights = [], []
     for place in points:
@@ -122,13 +122,17 @@ def at(claim: Claim, form: Form, point: Params | None, *, seed: int, replicates:
         rounds += list(range(1, left.size + 1)) if left.ndim else [float(env[letter] if letter else place["T"])]
         lefts.append(np.atleast_1d(left))
         rights.append(np.atleast_1d(right))
-    left, right = np.concatenate(lefts), np.concatenate(rights)
+        if left.ndim:
+            break
+    order = np.argsort(rounds)
+    rounds = [rounds[position] for position in order]
+    left, right = np.concatenate(lefts)[order], np.concatenate(rights)[order]
     if left.size < SHORTEST or not np.all(np.isfinite(left)):
         return None
     return {
         "variant": form.variant,
         "method": source.method.value,
-        "instance": plain(points[-1]),
+        "instance": plain(points[0]),
         "rounds": rounds,
         "left": left.tolist(),
         "right": [float(value) if np.isfinite(value) else None for value in right],
