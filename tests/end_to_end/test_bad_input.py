@@ -298,7 +298,7 @@ def test_mistake_in_a_file(mistake: Mistake, here: Path) -> None:
         (["run", "good.toml", "--output", "blocked"], ("--output must be a directory", "is a directory")),
         (["run", "good.toml", "--engine", "montecarlo"], ("engine must be one of", "did you mean 'monte_carlo'")),
         (["run", "good.toml", "--seed", "-1"], ("seed must be an integer >= 0", "seed=-1")),
-        (["run", "good.toml", "--seed", "one"], ("--seed", "integer")),
+        (["run", "good.toml", "--seed", "one"], ("--seed", "one", "int")),
         (["run", "good.toml", "--replicates", "0"], ("replicates must be an integer >= 1", "replicates=0")),
         (["run", "good.toml", "--threads", "0"], ("threads must be an integer >= 1", "threads=0")),
         (["run", "good.toml", "--rounds", "5"], ("--rounds",)),

@@ -176,7 +176,9 @@ def test_an_interrupt_keeps_what_was_checked(tmp_path):
         "--output",
         str(tmp_path / "kept"),
     ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, "text": True}
+    # Tests that were started in the background may have been told to ignore the signal.
+    with subprocess.Popen(command, **pipes, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
         assert process.stderr is not None
         for line in process.stderr:
             if line.startswith("[2/"):

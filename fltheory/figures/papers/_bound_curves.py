@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from fltheory.engines import simulate
 from fltheory.errors import Diverged, NotApplicable
 from fltheory.figures.comparison import AXES
 from fltheory.recording import Record
-from fltheory.trajectories import Trajectories
+from fltheory.trajectories import Trajectories, simultaneous_half_width
 from fltheory.validation.evaluate import sides
 from fltheory.validation.search import search
 from fltheory.validation.shrink import as_floats
@@ -141,26 +141,35 @@ def at(claim: Claim, form: Form, point: Params | None, *, seed: int, replicates:
 
 
 def _band(source: Experiments, point: Params, left: Floats, seed: int, replicates: int) -> dict[str, Any] | None:
-    """Return a Monte Carlo band of the left-hand side, where that is a curve of the exact engine."""
-    run = source.experiment(point)
-    if source.engine != "exact" or isinstance(run, tuple):
+    """Return a Monte Carlo band of the left-hand side, where that is a curve of the exact engine, or a mean of some."""
+    if source.engine != "exact":
         return None
+    made = source.experiment(point)
+    runs = made if isinstance(made, tuple) else (made,)
     record = Record(consensus=False)
-    exact = simulate(run, engine="exact", seed=seed, replicates=source.replicates, record=record)
+    exact = [simulate(run, engine="exact", seed=seed, replicates=source.replicates, record=record) for run in runs]
     name = _name(exact, left)
     if name is None:
         return None
     try:
-        sampled = simulate(run, engine="monte_carlo", seed=seed, replicates=replicates, record=record, threads=1)
+        sampled = [
+            simulate(run, engine="monte_carlo", seed=seed + number, replicates=replicates, record=record, threads=1)
+            for number, run in enumerate(runs)
+        ]
     except (Diverged, NotApplicable):
         return None
-    band = sampled.band(name, level=LEVEL)
-    return {"curve": name, "replicates": replicates, "low": band.low[1:].tolist(), "high": band.high[1:].tolist()}
+    values = np.mean([run.curve(name) for run in sampled], axis=0)[:, 1:]
+    mean, half = values.mean(axis=0), simultaneous_half_width(values, LEVEL)
+    return {"curve": name, "replicates": replicates, "low": (mean - half).tolist(), "high": (mean + half).tolist()}
 
 
-def _name(exact: Trajectories, left: Floats) -> str | None:
+def _name(exact: Sequence[Trajectories], left: Floats) -> str | None:
     """Return the curve that is the left-hand side, found by its numbers."""
-    if exact.rounds != left.size:
+    if any(run.rounds != left.size for run in exact):
         return None
-    found = (name for name in AXES if name in exact.curves())
-    return next((name for name in found if np.allclose(exact.curve(name)[0, 1:], left, rtol=1e-9, atol=0)), None)
+    for name in AXES:
+        if all(name in run.curves() for run in exact):
+            curve = np.mean([run.curve(name)[0, 1:] for run in exact], axis=0)
+            if np.allclose(curve, left, rtol=1e-9, atol=0):
+                return name
+    return None
