@@ -47,7 +47,7 @@ class Effort:
 
 
 QUICK = Effort(48, 6, whole_sweeps=False)
-FULL = Effort(600, 60)
+FULL = Effort(500, 50)
 
 
 def check(claim: Claim, *, variant: str | None = None, effort: Effort = FULL, seed: int = 0) -> list[Verdict]:
