@@ -191,9 +191,11 @@ class Sweeps:
     sweeps: tuple[Sweep, ...]
 
     def shortened(self) -> Sweeps:
-        """Return the last four points of every sweep, as many as an exponent is read from."""
-        last = tuple(Sweep(sweep.name, sweep.values[-4:], sweep.base) for sweep in self.sweeps)
-        return Sweeps(source=self.source, sweeps=last)
+        """Return the first sweep of every parameter, with its last four points: as many as an exponent is read from."""
+        first: dict[str, Sweep] = {}
+        for sweep in self.sweeps:
+            first.setdefault(sweep.name, Sweep(sweep.name, sweep.values[-4:], sweep.base))
+        return Sweeps(source=self.source, sweeps=tuple(first.values()))
 
     @property
     def method(self) -> Method:

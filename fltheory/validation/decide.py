@@ -29,7 +29,7 @@ class Effort:
     instances, experiments
         Evaluations per form, for instances that cost microseconds and for those that are run.
     whole_sweeps
-        Measure all points of a sweep, not only the last ones, from which the exponent is read.
+        Measure all sweeps at all points, not one per parameter at the last ones, from which the exponent is read.
     """
 
     instances: int

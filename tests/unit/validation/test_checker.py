@@ -3,6 +3,7 @@
 import pytest
 import sympy as sp
 
+from fltheory.bounds._claim import Sweep, Sweeps
 from fltheory.bounds._space import exact, read
 from fltheory.validation.decide import FULL, Effort, check, outcome_at
 from fltheory.validation.verdict import Outcome
@@ -67,3 +68,13 @@ def test_an_identity_between_rational_functions_is_proved():
 def test_a_verdict_follows_from_the_seed():
     first, second = (check(smoothness(), seed=3)[0] for _ in range(2))
     assert (first.margin, first.instances, first.worst) == (second.margin, second.instances, second.worst)
+
+
+def test_a_shortened_check_has_one_sweep_per_parameter_with_its_last_points():
+    sweeps = tuple(
+        Sweep(name, tuple(float(2**k) for k in range(7)), {"base": base})
+        for base, name in enumerate(["T", "N", "T", "K", "N"])
+    )
+    short = Sweeps(source=smoothness().check, sweeps=sweeps).shortened()
+    assert [(sweep.name, sweep.base["base"]) for sweep in short.sweeps] == [("T", 0), ("N", 1), ("K", 3)]
+    assert all(sweep.values == (8.0, 16.0, 32.0, 64.0) for sweep in short.sweeps)
