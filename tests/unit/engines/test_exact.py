@@ -39,6 +39,7 @@ from fltheory.participation import (
 from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.rates import Inverse
 
+P = np.array([0.5, 0.5])
 DEFAULTS = {name: kind() for name, kind in catalogue.algorithms().items()}
 AFFINE = {name: algorithm for name, algorithm in DEFAULTS.items() if not algorithm.not_affine} | {
     "cfl-r sum": CFLR(form="sum"),
@@ -260,7 +261,7 @@ def test_memory_that_depends_on_who_came_is_sampled():
 
 @pytest.mark.parametrize("shared", [True, False], ids=["diagonal", "own Hessians"])
 @pytest.mark.parametrize("name", [name for name in AFFINE if not name.startswith("continual")])
-def test_outcomes_probed_together_are_those_probed_alone(name, shared):
+def test_outcomes_probed_together_are_those_probed_alone(monkeypatch, name, shared):
     algorithm = AFFINE[name]
     problem = (
         noisy_quadratic(dim=2, num_clients=3, seed=1)
@@ -283,7 +284,9 @@ def test_outcomes_probed_together_are_those_probed_alone(name, shared):
         for row in steps
     ]
     memory = prober.first(np.ones(2), works[1]).memory
-    together, alone = prober.later_outcomes(memory, works), [prober.later(memory, work) for work in works]
+    alone = [prober.later(memory, work) for work in works]
+    monkeypatch.setattr(prober, "later", None)  # what is read alone after all would hide a mistake
+    together = prober.later_outcomes(memory, works)
     assert len(together) == len(alone)
     for one, other in zip(together, alone, strict=True):
         for field in one._fields:
@@ -297,6 +300,27 @@ def test_outcomes_probed_together_are_those_probed_alone(name, shared):
                 if field.endswith("noise"):  # a source that stays silent in some outcome may have no column when alone
                     joint, own = (np.matmul(factor, factor.swapaxes(1, 2)) for factor in (joint, own))
                 np.testing.assert_allclose(joint, own, rtol=1e-10, atol=1e-12)
+
+
+def test_outcomes_that_cannot_be_probed_together_are_probed_alone(monkeypatch):
+    prober = Prober(FedAvg(), ClosedFormOracle(noisy_quadratic(dim=2, num_clients=2, seed=1), inside=True), spread=True)
+    probe = prober._probe
+
+    def single(begin, works, *, states):
+        if len(works) > 1:
+            raise NotAffine("the pull depends on who takes part")
+        return probe(begin, works, states=states)
+
+    works = [
+        Round(index=1, rate=0.1, local_steps=2, p=P, steps=np.array([row]), weights=P[None], boost=np.ones(2))
+        for row in ([2, 1], [1, 2])
+    ]
+    memory = prober.first(np.ones(2), works[0]).memory
+    together = prober.later_outcomes(memory, works)
+    monkeypatch.setattr(prober, "_probe", single)
+    for one, other in zip(together, prober.later_outcomes(memory, works), strict=True):
+        np.testing.assert_allclose(one.matrix, other.matrix, rtol=1e-12)
+        np.testing.assert_allclose(one.shift, other.shift, rtol=1e-12)
 
 
 def test_half_widths_shrink_with_replicates():

@@ -27,16 +27,15 @@ def rule():
 
 
 def points():
-    grid = [0.1, 0.3, 0.7, 0.9]
-    return [{"a": x, "b": y} for x in grid for y in grid[:3]]
+    return [{"a": x, "b": y} for x in (0.1, 0.2, 0.3, 0.7) for y in (0.1, 0.3, 0.7)]
 
 
 def test_predictions_and_outcomes_are_counted_apart():
     half = rule()
     table = outcome_table(Trials(half, half.forms[0], SQUARE, 0), points())
-    assert table == {"predicted": {"happens": 4, "fails": 2}, "not predicted": {"happens": 4, "fails": 2}}
-    assert "12 sampled instances the rule applies to 6 and is right on 4" in in_words(table)
-    assert "true on 4 of 6" in in_words(table)
+    assert table == {"predicted": {"happens": 6, "fails": 3}, "not predicted": {"happens": 2, "fails": 1}}
+    assert "12 sampled instances the rule applies to 9 and is right on 6" in in_words(table)
+    assert "true on 2 of 3" in in_words(table)
 
 
 def test_the_verdict_on_a_rule_has_its_table_although_the_search_ends_at_the_first_failure():
