@@ -28,6 +28,9 @@ def check(
     quick: Annotated[bool, typer.Option("--quick", help="Look less hard.")] = False,
     variant: Annotated[str | None, typer.Option(help="One form only: published, corrected, sharp.")] = None,
     seed: Seed = 0,
+    searches: Annotated[
+        int, typer.Option(help="Searches per form, with seeds from --seed on; a violation counts, whoever found it.")
+    ] = 1,
     jobs: Jobs = None,
     fresh: Fresh = False,
     output: Annotated[Path, typer.Option(help="Directory for ledger.json, ledger.md and counterexamples.")] = LEDGER,
@@ -42,14 +45,15 @@ def check(
         raise InvalidParameter("check needs ids or --all, and not both; see the ids with: fltheory list")
     entries = claims.select(["*"] if everything else list(ids or ()), folders or ())
     seed = checks.integer("check", "seed", seed, low=0)
+    searches = checks.integer("check", "searches", searches, low=1)
     jobs = cores() if jobs is None else checks.integer("check", "jobs", jobs, low=1)
 
-    from fltheory.validation import ledger
+    from fltheory.validation import ledger, repeats
     from fltheory.validation.decide import FULL, QUICK
     from fltheory.validation.replay import save_all
     from fltheory.validation.runner import check_all
 
-    with progress(len(entries), quiet=quiet or as_json) as report:
+    with progress(len(entries) * searches, quiet=quiet or as_json) as report:
         report.begin("checking")
 
         def tell(checked: Checked) -> None:
@@ -61,6 +65,7 @@ def check(
             variant=variant,
             effort=QUICK if quick else FULL,
             seed=seed,
+            searches=searches,
             jobs=jobs,
             fresh=fresh,
             report=tell,
@@ -76,6 +81,7 @@ def check(
     elif not quiet:
         _print([v for checked in done for v in checked.verdicts])
         tell_reused(done)
+        typer.echo("".join(f"{line}\n" for line in repeats.in_words(document)), nl=False)
         typer.echo(f"ledger: {paths[0]}, {paths[1]}")
     if interrupted:
         complain(f"interrupted; {len(done)} of {len(entries)} claims were finished and are in the ledger")

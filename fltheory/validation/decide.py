@@ -10,7 +10,7 @@ import sympy as sp
 from fltheory import checks
 from fltheory.bounds._algebra import EE
 from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Method, Sweeps
-from fltheory.bounds._space import Params, exact, plain
+from fltheory.bounds._space import Params, Space, exact, plain
 from fltheory.validation.evaluate import Reading
 from fltheory.validation.outcomes import in_words, outcome_table
 from fltheory.validation.rates import check_rate
@@ -66,12 +66,12 @@ def check(claim: Claim, *, variant: str | None = None, effort: Effort = FULL, se
     """
     forms = claim.forms if variant is None else (claim.form(variant),)
     memory: Memory = {}
-    failures: Failures = {}
+    failures: Failures = []
     return [_check_form(claim, form, effort, seed, memory, failures) for form in forms]
 
 
-Failures = dict[int, list[Params]]
-"""Points at which a form of the claim fails, by the identity of its check."""
+Failures = list[tuple[Space, Params]]
+"""Points at which forms of the claim fail, with the space of each."""
 
 
 def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Memory, failures: Failures) -> Verdict:
@@ -95,10 +95,10 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
         )
     budget = effort.of(source) * _hardest(claim, form) // source.effort
     trials = Trials(claim, form, source, seed, memory=memory)
-    known = failures.setdefault(id(source), [])
+    known = [point for space, point in failures if _fits(point, space, source.space)]
     search(trials, budget=budget, seed=seed, starts=known)
     if trials.violated and trials.best is not None:
-        known.append(trials.best[1])
+        failures.append((source.space, trials.best[1]))
     outcome, counterexample, reason = judge(trials)
     evidence = trials.as_evidence()
     if claim.kind is Kind.RULE:
@@ -121,6 +121,12 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
         reason=reason,
         seed=seed,
     )
+
+
+def _fits(point: Params, space: Space, other: Space) -> bool:
+    """Return whether a point of one space is one of another: the same parameters, within their ranges."""
+    kinds = [{name: type(parameter) for name, parameter in one.items()} for one in (space, other)]
+    return kinds[0] == kinds[1] and other.contains(point)
 
 
 def _hardest(claim: Claim, form: Form) -> int:

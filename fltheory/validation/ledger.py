@@ -10,6 +10,7 @@ from typing import Any
 
 from fltheory.errors import InvalidParameter
 from fltheory.provenance import commit, versions
+from fltheory.validation.repeats import in_words
 from fltheory.validation.summary import summary
 from fltheory.validation.verdict import Checked
 
@@ -63,12 +64,14 @@ def load(path: Path) -> dict[str, Any]:
 
 def table(document: Mapping[str, Any]) -> str:
     """Return the ledger as Markdown: one line per claim."""
+    agreement = in_words(document)
     lines = [
         "# Ledger",
         "",
         f"fltheory {document['fltheory'].get('fltheory', '')}, commit {str(document['commit'])[:12] or 'unknown'}, "
         f"seed {document['seed']}, effort {document['effort']}. Margin: smallest right-hand side over left-hand side.",
         "",
+        *([*agreement, ""] if agreement else []),
         "| paper | statements | hold as printed | violated | violated in part | open | of the failing, corrected |",
         "|---|---|---|---|---|---|---|",
         *(
@@ -77,18 +80,21 @@ def table(document: Mapping[str, Any]) -> str:
             f"| {row['corrected']} |"
             for row in summary(document)
         ),
-        "",
-        "| claim | statement | published | counterexample, or why | ours |",
-        "|---|---|---|---|---|",
     ]
-    for entry in document["claims"]:
-        published = [form for form in entry["forms"] if form["variant"].startswith("published")]
-        ours = [form for form in entry["forms"] if not form["variant"].startswith("published")]
-        lines.append(
-            f"| `{entry['id']}` | {entry['title']}, {entry['reference']} | {_cell(published)} | "
-            f"{entry['error'] or '; '.join(_why(form) for form in published)} | {_cell(ours) or ' '} |"
-        )
+    for paper in dict.fromkeys(entry["paper"] for entry in document["claims"]):
+        lines += ["", f"## {paper}", "", "| claim | statement | published | counterexample, or why | ours |"]
+        lines += ["|---|---|---|---|---|", *(_line(e) for e in document["claims"] if e["paper"] == paper)]
     return "\n".join(lines) + "\n"
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    published = [form for form in entry["forms"] if form["variant"].startswith("published")]
+    ours = [form for form in entry["forms"] if not form["variant"].startswith("published")]
+    why = entry["error"] or "<br>".join(map(_why, published))
+    return (
+        f"| `{entry['id']}` | {entry['title']}, {entry['reference']} | {_cell(published)} | {why} | "
+        f"{_cell(ours) or ' '} |"
+    )
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -125,7 +131,9 @@ def _cell(forms: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _why(form: Mapping[str, Any]) -> str:
-    return str(form["reason"]).replace("|", "\\|").removeprefix("fails at ")
+    reading = form["variant"].removeprefix("published")
+    reason = str(form["reason"]).replace("|", "\\|").removeprefix("fails at ")
+    return f"{reading} {reason}".strip()
 
 
 def _margin(margin: float | None) -> str:

@@ -8,7 +8,11 @@ from fltheory.claims import Entry
 from fltheory.processes import in_processes
 from fltheory.validation import cache
 from fltheory.validation.decide import Effort, check
+from fltheory.validation.repeats import combined
 from fltheory.validation.verdict import Checked
+
+Task = tuple[Entry, str | None, Effort, int]
+"""A claim, one form of it or all, how hard to look, and the seed."""
 
 _SLOW_FIRST = ("bound", "rate", "rule", "lemma", "identity")
 
@@ -34,26 +38,37 @@ def check_all(
     variant: str | None = None,
     effort: Effort,
     seed: int = 0,
+    searches: int = 1,
     jobs: int = 1,
     fresh: bool = False,
     report: Callable[[Checked], None] = lambda checked: None,
 ) -> tuple[list[Checked], bool]:
     """Return the claims checked, in the order given, and whether the user interrupted.
 
-    ``report`` is called with every claim as it is finished. Results do not depend on ``jobs``. What the same code has
-    found before is taken over unless ``fresh`` is set.
+    ``report`` is called with every claim as it is finished, once per search: ``searches`` of them, with the seeds from
+    ``seed`` on. Results do not depend on ``jobs``. What the same code has found before is taken over unless ``fresh``
+    is set.
     """
-    known = {} if fresh else {entry.id: cache.recall(entry, variant, effort, seed) for entry in entries}
-    done = {id_: checked for id_, checked in known.items() if checked is not None}
-    for checked in done.values():
-        report(checked)
-    left = sorted((e for e in entries if e.id not in done), key=lambda entry: _SLOW_FIRST.index(entry.kind))
+    tasks = [(entry, variant, effort, at) for at in range(seed, seed + searches) for entry in entries]
+    done: dict[tuple[str, int], Checked] = {}
+    for entry, _, _, at in () if fresh else tasks:
+        known = cache.recall(entry, variant, effort, at)
+        if known is not None:
+            done[entry.id, at] = known
+            report(known)
+    left = [task for task in tasks if (task[0].id, task[3]) not in done]
+    left.sort(key=lambda task: _SLOW_FIRST.index(task[0].kind))
     interrupted = False
     try:
-        for checked in in_processes([(entry, variant, effort, seed) for entry in left], check_entry, jobs):
-            done[checked.entry.id] = checked
-            cache.keep(checked, variant, effort, seed)
+        for task, checked in in_processes([(task,) for task in left], _searched, jobs):
+            done[checked.entry.id, task[3]] = checked
+            cache.keep(checked, *task[1:])
             report(checked)
     except KeyboardInterrupt:
         interrupted = True
-    return [done[entry.id] for entry in entries if entry.id in done], interrupted
+    found = ([done[e.id, at] for at in range(seed, seed + searches) if (e.id, at) in done] for e in entries)
+    return [combined(several) for several in found if several], interrupted
+
+
+def _searched(task: Task) -> tuple[Task, Checked]:
+    return task, check_entry(*task)

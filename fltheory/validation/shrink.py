@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,9 @@ from fltheory.validation.trials import Trials
 
 RETRIES = 120
 """Evaluations spent on making a smaller instance fail again."""
+
+_SIMPLEST = tuple(map(Fraction, ("1", "0", "2", "1/2", "-1", "3", "1/3", "10", "1/10", "100", "1/100")))
+"""Numbers that are tried in place of any other, in this order."""
 
 _DENOMINATORS = (1, 2, 3, 4, 5, 8, 10, 20, 50, 100, 1000, 10**6)
 
@@ -116,7 +119,7 @@ def _smaller_entries(
 ) -> dict[str, Any]:
     for where in np.ndindex(np.shape(point[name])):
         for value in range(parameter.low, int(point[name][where])):
-            candidate = point | {name: _with(point[name], where, value)}
+            candidate = point | {name: _with(point[name], [where], value)}
             if fails(candidate):
                 point = candidate
                 break
@@ -124,26 +127,33 @@ def _smaller_entries(
 
 
 def _rounder(point: dict[str, Any], name: str, parameter: Real, fails: Callable[[Params], bool]) -> dict[str, Any]:
-    scalar = not parameter.shape
-    values = np.asarray(point[name], dtype=object)
-    for where in np.ndindex(values.shape):
-        old = np.asarray(point[name], dtype=object)[where]
-        for number in _rounder_numbers(old, parameter):
-            new = number if scalar else _with(np.asarray(point[name], dtype=object), where, number)
-            candidate = point | {name: new}
+    shape = np.shape(point[name])
+    for places in [*_ties(point[name]), *([where] for where in np.ndindex(shape))]:
+        for number in _rounder_numbers(np.asarray(point[name], dtype=object)[places[0]], parameter):
+            candidate = point | {name: _with(point[name], places, number) if shape else number}
             if fails(candidate):
                 point = candidate
                 break
     return point
 
 
+def _ties(values: Any) -> list[list[tuple[int, ...]]]:
+    """Return the places of entries that agree: a failure that needs a tie survives only if they change together."""
+    array = np.asarray(values, dtype=object)
+    places: dict[Any, list[tuple[int, ...]]] = {}
+    for where in np.ndindex(array.shape):
+        places.setdefault(array[where], []).append(where)
+    return [tied for tied in places.values() if len(tied) > 1]
+
+
 def _rounder_numbers(value: Any, parameter: Real) -> Iterator[sp.Rational]:
     """Yield rationals in the range, simplest first, until they are no simpler than the value itself."""
     exact = Fraction(int(value.p), int(value.q)) if isinstance(value, sp.Rational) else Fraction(float(value))
+    # As decimals: the float64 next to an end such as 0.98 may be beyond it.
+    low, high = Fraction(str(parameter.low)), Fraction(str(parameter.high))
     seen = set()
-    plain = [Fraction(1), Fraction(0)]
-    for candidate in [*plain, *(exact.limit_denominator(d) for d in _DENOMINATORS)]:
-        inside = Fraction(parameter.low) <= candidate <= Fraction(parameter.high)
+    for candidate in [*_SIMPLEST, *(exact.limit_denominator(d) for d in _DENOMINATORS)]:
+        inside = low <= candidate <= high
         if candidate == exact:
             yield sp.Rational(exact.numerator, exact.denominator)
             return
@@ -152,7 +162,8 @@ def _rounder_numbers(value: Any, parameter: Real) -> Iterator[sp.Rational]:
             yield sp.Rational(candidate.numerator, candidate.denominator)
 
 
-def _with(values: Any, where: tuple[int, ...], value: Any) -> Any:
-    copy = np.array(values)
-    copy[where] = value
+def _with(values: Any, places: Sequence[tuple[int, ...]], value: Any) -> Any:
+    copy = np.array(values, dtype=object if isinstance(value, sp.Rational) else None)
+    for where in places:
+        copy[where] = value
     return copy

@@ -60,9 +60,12 @@ class Counterexample:
         return {name: _plain(getattr(self, name)) for name in self.__slots__}
 
     def in_one_line(self) -> str:
-        """Return the instance and what fails on it, for tables."""
-        parameters = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())
-        return f"{parameters}: {_short(self.lhs)} {self.sign} {_short(self.rhs)}"
+        """Return the instance and what fails on it, for tables; real numbers that are 1 are not named one by one."""
+        named = {name: value for name, value in self.parameters.items() if not _ones(value)}
+        words = [f"{name}={_short(value)}" for name, value in named.items()]
+        rest = ["all other numbers 1" if named else "all numbers 1"] if len(named) < len(self.parameters) else []
+        lhs, rhs = _sides(self.lhs, self.rhs)
+        return f"{', '.join(words + rest)}: {lhs} {self.sign} {rhs}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -156,6 +159,25 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
+
+
+def _sides(lhs: str, rhs: str) -> tuple[str, str]:
+    """Return both sides of a failing relation, floats with as many digits as tell them apart, six at least."""
+    try:
+        if "." not in lhs + rhs:
+            raise ValueError  # exact numbers, and powers, are not rounded
+        numbers = float(lhs), float(rhs)
+    except ValueError:
+        return _short(lhs), _short(rhs)
+    digits = next((n for n in range(6, 17) if f"{numbers[0]:.{n}g}" != f"{numbers[1]:.{n}g}"), 17)
+    return f"{numbers[0]:.{digits}g}", f"{numbers[1]:.{digits}g}"
+
+
+def _ones(value: Any) -> bool:
+    """Return whether a parameter, or every entry of it, is the number 1; whole numbers are sizes and counts."""
+    if isinstance(value, list | tuple):
+        return bool(value) and all(_ones(item) for item in value)
+    return value in ("1", 1.0) and not isinstance(value, int)
 
 
 def _short(value: Any) -> str:

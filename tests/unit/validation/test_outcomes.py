@@ -96,6 +96,29 @@ def test_ours_is_tried_first_where_the_published_form_fails(monkeypatch):
     assert verdicts[1].evidence["points tried"] <= verdicts[1].budget
 
 
+def test_points_of_another_space_are_tried_where_they_fit(monkeypatch):
+    """A check of its own with the same parameters takes over failing points inside its ranges, and no others."""
+    begun = []
+
+    def watched(trials, *, starts, **more):
+        begun.append(len(starts))
+        search(trials, starts=starts, **more)
+
+    monkeypatch.setattr(decide, "search", watched)
+    wrong = Form(statement=Le(a * b, Rational(9, 10)))
+    wide, narrow, other = (
+        dataclasses.replace(SQUARE, space=Space(parameters))
+        for parameters in (
+            {"a": Real(-1, 2), "b": Real(0, 1)},
+            {"a": Real(0, HALF), "b": Real(0, 1)},
+            {"a": Real(0, 1), "b": Real(0, 1), "c": Real(0, 1)},
+        )
+    )
+    for own in (wide, narrow, other):
+        check(two_forms(wrong, Form(variant="corrected", statement=Le(a * b, 2), check=own)))
+    assert begun == [0, 1, 0, 0, 0, 0]
+
+
 def test_a_start_that_fails_ends_the_search():
     form = Form(statement=Le(a, HALF))
     trials = Trials(two_forms(form, Form(variant="corrected", statement=Le(a, 1))), form, SQUARE, 0)

@@ -1,0 +1,72 @@
+"""Counterexamples are as small and round as they can be, and are told in one line."""
+
+import dataclasses
+
+import pytest
+from sympy import Le, Rational
+
+from fltheory.bounds._claim import Instances, Kind
+from fltheory.bounds._space import Integer, Real, Space
+from fltheory.validation.decide import check
+from fltheory.validation.verdict import Counterexample
+from tests.planted import a, b, claim
+
+
+def failing(statement, realise, **parameters):
+    """The counterexample to a statement over a space."""
+    made = claim("shrunk", Kind.LEMMA, statement, Instances(space=Space(parameters), realise=realise))
+    found = check(made)[0].counterexample
+    assert found is not None
+    return found
+
+
+def test_entries_that_have_to_agree_are_rounded_together():
+    """Fails only where all entries agree: no entry can change alone."""
+
+    def tied(point):
+        values = [abs(value) for value in point["x"]]
+        same = all(value == values[0] for value in values) and values[0] > 0
+        return {"planted_a": len(values) if same else 0}
+
+    found = failing(Le(a, 1), tied, n=Integer(1, 4), x=Real(-3, 3, shape=("n",)))
+    assert found.parameters == {"n": 2, "x": ["1", "1"]}
+
+
+def test_the_end_of_a_range_is_a_round_number():
+    """The float64 nearest to 49/50 is smaller than it, so that 49/50 seems to be outside a range that ends there."""
+    assert Rational(0.98) < Rational(49, 50)
+    found = failing(Le(a, Rational(97, 100)), lambda point: {"planted_a": point["q"]}, q=Real(0.5, 0.98))
+    assert found.parameters == {"q": "49/50"}
+
+
+@pytest.mark.parametrize(("limit", "simplest"), [("1/3", "1"), ("5/4", "2"), ("5/2", "3"), ("9/2", "10")])
+def test_the_simplest_number_that_fails_is_taken(limit, simplest):
+    found = failing(Le(a, Rational(limit)), lambda point: {"planted_a": point["x"]}, x=Real(-100, 100))
+    assert found.parameters == {"x": simplest}
+
+
+def test_a_counterexample_in_one_line_names_what_is_not_one():
+    found = failing(
+        Le(a, b), lambda p: {"planted_a": p["x"] + p["y"], "planted_b": p["z"]},
+        n=Integer(1, 3), x=Real(0, 3), y=Real(0, 3), z=Real(0, 3),
+    )  # fmt: skip
+    assert found.in_one_line() == "n=1, all other numbers 1: 2 > 1"
+    assert dataclasses.replace(found, parameters={"n": 1, "x": ["1", "1/2"]}).in_one_line() == "n=1, x=[1, 1/2]: 2 > 1"
+    assert dataclasses.replace(found, parameters={"x": [["1"], ["1"]]}).in_one_line() == "all numbers 1: 2 > 1"
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "shown"),
+    [
+        ("5.714367936770431e+26", "2.885081425997522e+26", "5.71437e+26 > 2.88508e+26"),
+        ("1.00000001234", "1.0", "1.00000001 > 1"),
+        ("T^0.4321", "T^0", "T^0.4321 > T^0"),
+        ("1/3", "0", "1/3 > 0"),
+    ],
+)
+def test_floats_are_shown_with_as_many_digits_as_tell_them_apart(lhs, rhs, shown):
+    found = Counterexample(
+        id="planted.x", variant="published", parameters={"n": 2}, lhs=lhs, rhs=rhs, ratio=None, sign=">", relation=0,
+        where={}, arithmetic="float64", seed=0,
+    )  # fmt: skip
+    assert found.in_one_line() == f"n=2: {shown}"
