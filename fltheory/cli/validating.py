@@ -94,6 +94,7 @@ def validate(
 
 def _print(rows: list[dict[str, Any]], found: list[dict[str, str]], path: Path, seconds: float) -> None:
     from rich.console import Console
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -109,5 +110,8 @@ def _print(rows: list[dict[str, Any]], found: list[dict[str, str]], path: Path, 
     if found:
         console.print(Text("\nMost striking", style="bold"))
     for entry in found:
-        console.print(Text(f"  {entry['id']} ({entry['reference']}), {entry['title']}: {entry['why']}"))
+        console.print(Text.assemble("  ", (entry["id"], "bold red"), f"  {entry['title']} ({entry['reference']})"))
+        console.print(Padding(Text(entry["why"]), (0, 0, 0, 6), expand=False))
+        file = path.parent / "ledger" / "counterexamples" / f"{entry['id']}@{entry['variant']}.json"
+        console.print(Padding(Text(f"fltheory replay {file}", style="dim"), (0, 0, 0, 6), expand=False), soft_wrap=True)
     console.print(f"\nreport: {path}  ({seconds:.0f} s)")

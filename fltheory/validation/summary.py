@@ -52,7 +52,8 @@ def printed(entry: Mapping[str, Any]) -> str:
 def findings(ledger: Mapping[str, Any], count: int = 3) -> list[dict[str, str]]:
     """Return the most striking violations: main results before proof steps, bounds and rates before identities.
 
-    Within a kind, those that fail by the larger factor come first.
+    Within a kind, those that fail by the larger factor come first. No paper has a second one before every other paper
+    with violations has one.
     """
     kinds = ("bound", "rate", "rule", "lemma", "identity")
     main = ("theorem", "corollary", "table", "remark", "figure")
@@ -64,9 +65,19 @@ def findings(ledger: Mapping[str, Any], count: int = 3) -> list[dict[str, str]]:
         return (not name.startswith(main), kinds.index(entry["kind"]), -abs(float(ratio)))
 
     failed = sorted((entry for entry in ledger["claims"] if printed(entry) == "VIOLATED"), key=rank)
+    before = Counter[str]()
+    turns = []
+    for entry in failed:
+        turns.append((before[entry["paper"]], entry))
+        before[entry["paper"]] += 1
+    turns.sort(key=lambda turn: turn[0])
     return [
-        {"id": entry["id"], "title": entry["title"], "reference": entry["reference"], "why": _failing(entry)["reason"]}
-        for entry in failed[:count]
+        {
+            **{name: entry[name] for name in ("id", "title", "reference")},
+            "variant": _failing(entry)["variant"],
+            "why": _failing(entry)["reason"],
+        }
+        for _, entry in turns[:count]
     ]
 
 

@@ -50,6 +50,23 @@ def test_check_gives_one_object_per_form_and_writes_the_ledger():
     assert "own.local-drift" in Path("results/ledger/ledger.md").read_text()
 
 
+def test_several_searches_share_one_verdict_and_the_ledger_says_so():
+    outcome = invoke("check", "own.*", "--claims", OWN, "--quick", "--searches", "3", "--seed", "5", "--json")
+    assert outcome.exit_code == 0
+    several = json.loads(outcome.stdout)
+    assert [list(verdict["evidence"]["searches"]) for verdict in several] == [["5", "6", "7"]] * 2
+    single = [
+        json.loads(invoke("check", "own.*", "--claims", OWN, "--quick", "--seed", seed, "--json").stdout)
+        for seed in (5, 6, 7)
+    ]
+    for verdict, *alone in zip(several, *single, strict=True):
+        assert verdict["instances"] == sum(v["instances"] for v in alone)
+        assert verdict["evidence"]["searches"] == {str(v["seed"]): v["verdict"] for v in alone}
+    text = invoke("check", "own.*", "--claims", OWN, "--quick", "--searches", "3").stdout
+    assert "searched with the seeds 0 to 2" in text
+    assert "searched with the seeds 0 to 2" in Path("results/ledger/ledger.md").read_text()
+
+
 def test_a_counterexample_is_replayed_from_its_file_alone():
     assert invoke("check", "own.*", "--claims", OWN, "--quick", "-q").exit_code == 0
     saved = Path("results/ledger/counterexamples/own.local-drift@published.json")
@@ -111,6 +128,7 @@ def test_ledgers_are_compared():
         (("check", "ruan.lemma-a.22"), "did you mean 'ruan.lemma-a.2'"),
         (("check", "ruan.lemma-a.2", "--variant", "published@x", "-q"), "none of the claims has a form 'published@x'"),
         (("check", "ruan.lemma-a.2", "--jobs", "0"), "jobs must be an integer >= 1"),
+        (("check", "ruan.lemma-a.2", "--searches", "0"), "searches must be an integer >= 1"),
         (("show", "ruan.*"), "name one of them"),
         (("falsify", "ruan.lemma-a.2", "--budget", "0"), "budget must be a number"),
         (("replay", "nothing.json"), "cannot be read"),

@@ -1,0 +1,37 @@
+"""The findings that a run ends with: main results first, and from every paper."""
+
+from fltheory.validation.summary import findings
+
+
+def entry(id_, kind="lemma", ratio=2.0, verdict="VIOLATED"):
+    form = {
+        "variant": "published@a", "verdict": verdict, "counterexample": {"ratio": ratio}, "reason": f"why {id_}"
+    }  # fmt: skip
+    return {"id": id_, "paper": id_.partition(".")[0], "title": "t", "reference": "r", "kind": kind, "forms": [form]}
+
+
+def ids(*claims, count=3):
+    return [found["id"] for found in findings({"claims": claims}, count)]
+
+
+def test_main_results_and_bounds_come_first():
+    assert ids(
+        entry("p.eq-1", "bound", 1e6), entry("q.theorem-2", "lemma"), entry("r.theorem-1", "bound"), entry("s.eq-1"),
+        count=4,
+    ) == ["r.theorem-1", "q.theorem-2", "p.eq-1", "s.eq-1"]  # fmt: skip
+
+
+def test_the_larger_factor_comes_first():
+    assert ids(entry("p.theorem-1", ratio=2), entry("q.theorem-1", ratio=-30)) == ["q.theorem-1", "p.theorem-1"]
+
+
+def test_no_paper_has_a_second_finding_before_all_have_one():
+    claims = [entry(f"p.theorem-{n}", "bound") for n in range(4)] + [entry("q.eq-1", "identity")]
+    assert ids(*claims) == ["p.theorem-0", "q.eq-1", "p.theorem-1"]
+
+
+def test_what_holds_is_no_finding():
+    assert ids(entry("p.theorem-1", verdict="HOLDS")) == []
+    assert findings({"claims": [entry("p.eq-1")]})[0] == {
+        "id": "p.eq-1", "title": "t", "reference": "r", "variant": "published@a", "why": "why p.eq-1"
+    }  # fmt: skip
