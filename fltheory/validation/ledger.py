@@ -124,16 +124,22 @@ def _moved(was: float | None, now: float | None) -> bool:
 
 
 def _cell(forms: Sequence[Mapping[str, Any]]) -> str:
-    return "<br>".join(
-        f"{form['variant'].removeprefix('published')} **{form['verdict']}** {_margin(form['margin'])}".strip()
-        for form in forms
-    )
+    """Return verdicts and margins of forms; of ours, also what they say."""
+    lines = []
+    for form in forms:
+        name = form["variant"].removeprefix("published")
+        said = "" if name != form["variant"] or not form["note"] else f": {_escaped(form['note'])}"
+        lines.append(f"{name} **{form['verdict']}** {_margin(form['margin'])}".strip() + said)
+    return "<br>".join(lines)
 
 
 def _why(form: Mapping[str, Any]) -> str:
     reading = form["variant"].removeprefix("published")
-    reason = str(form["reason"]).replace("|", "\\|").removeprefix("fails at ")
-    return f"{reading} {reason}".strip()
+    return f"{reading} {_escaped(form['reason']).removeprefix('fails at ')}".strip()
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _margin(margin: float | None) -> str:
