@@ -71,7 +71,7 @@ def _unrounded(point: Params) -> dict[str, Any]:
     return _instance(point, ties="threshold", rounded=False)
 
 
-space = Space({"n": Integer(1, 6), "q": Real(0, 1), "T": Real(-3, 3, shape=("n",))})
+space = Space({"n": Integer(1, 6), "q": Real(0.01, 1), "T": Real(-3, 3, shape=("n",))})
 error = NormSq(vector - sent)
 
 claim = Claim(
