@@ -19,12 +19,12 @@ participants):
 ``participants``
     :math:`p_i / \sum_{j \in S} p_j`, the usual reading.
 
-All three agree under full participation. With :math:`\lambda_1 = \epsilon = 0` and ``design`` this is FedProx with
-pull :math:`\lambda_2`, and FedAvg if that is 0 too. The round is piecewise affine, not affine, unless
+All three agree under full participation. With local steps, :math:`\lambda_1 = \epsilon = 0` and ``design`` this is
+FedProx with pull :math:`\lambda_2`, and FedAvg if that is 0 too. The round is piecewise affine, not affine, unless
 :math:`\lambda_1 = \epsilon = 0`. Published values (neural networks): :math:`\lambda_1 = 10^{-6}`, :math:`\lambda_2`
 from :math:`10^{-6}` to :math:`10^{-4}`, :math:`\epsilon` from :math:`10^{-3}` to :math:`9 \cdot 10^{-3}`.
 
-Source: Kim et al., *Communication-efficient and drift-robust federated learning via elastic net*, 2022, Algorithm 1.
+Source: *Communication-efficient and drift-robust federated learning via elastic net*, anonymous submission, Algorithm 1.
 """
 
 from __future__ import annotations

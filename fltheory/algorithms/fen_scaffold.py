@@ -15,7 +15,8 @@ local path. The minimiser with :math:`c_i = \nabla f_i` and :math:`c = 0` is sti
 
 Readings taken: line 9 renews :math:`c_i` before line 10 transmits, so :math:`c_i` sees the displacement before the
 cut; only :math:`\Delta_i` is cut, never :math:`c_i^+ - c_i` (the published counts of non-zeros are all above those
-of one dense vector). Hence :math:`c = \sum_i p_i c_i` in every round, whatever the cut. The paper weighs clients
+of one dense vector). Hence :math:`c = \sum_i p_i c_i` in every round, whatever the cut, and that mean is what is formed
+here, so that it stays right when weights change. The paper weighs clients
 equally; here :math:`p_i` stands in place of ``1/N`` and the design's :math:`\omega_i` in place of ``1/S``, which
 keeps the minimiser of :math:`\sum_i p_i f_i` as the fixed point of the base algorithm.
 
@@ -23,7 +24,7 @@ With :math:`\lambda_1 = \lambda_2 = \epsilon = 0` this is SCAFFOLD with option I
 :math:`\lambda_1 = \epsilon = 0`. Published values (neural networks): :math:`\lambda_2 = 0`,
 :math:`\lambda_1 = 10^{-4}` or :math:`10^{-6}`, :math:`\epsilon` from :math:`10^{-4}` to :math:`9 \cdot 10^{-4}`.
 
-Source: Kim et al., *Communication-efficient and drift-robust federated learning via elastic net*, 2022, Algorithm 2.
+Source: *Communication-efficient and drift-robust federated learning via elastic net*, anonymous submission, Algorithm 2.
 """
 
 from __future__ import annotations

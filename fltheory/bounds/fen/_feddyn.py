@@ -41,7 +41,7 @@ def mean(term: Any) -> Expr:
 
 
 excess = EE(risk(gamma_old) - risk(theta_star))
-"""Excess risk at the begin of the round."""
+"""Excess risk at the beginning of the round."""
 
 DRIFT = (drift, mean(EE(NormSq(tilde[k] - gamma_old))))
 """Definition (21)."""

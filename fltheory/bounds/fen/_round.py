@@ -13,7 +13,7 @@ then stores follows one of two rules:
     :math:`m_k^t = \nabla L_k(\theta_k^t)`.
 
 The start is the printed one, :math:`h^0 = 0` and :math:`\nabla L_k(\theta_k^0) = 0`: local models start at minimisers
-of their own losses. Some rounds with given participants lead to the begin of the round in question; that round is
+of their own losses. Some rounds with given participants lead to the beginning of the round in question; that round is
 then taken with all :math:`\binom mP` possible sets of participants, equally likely.
 """
 

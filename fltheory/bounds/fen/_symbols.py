@@ -1,8 +1,8 @@
 r"""Letters of the paper on the elastic net.
 
 The paper's :math:`\theta` is a model (elsewhere a ratio of coefficients), :math:`m` and :math:`P` count clients and
-participants, :math:`\beta` is the smoothness. One round is written with letters for its begin (:math:`t-1`) and its end
-(:math:`t`); at its begin everything is given, at its end everything depends on who was drawn.
+participants, :math:`\beta` is the smoothness. One round is written with letters for its beginning (:math:`t-1`) and
+its end (:math:`t`); at its beginning everything is given, at its end everything depends on who was drawn.
 
 The text writes :math:`\nabla L_k(\theta_k^t)` for two things: the gradient, and the vector that line 5 of Algorithm 3
 stores in its place. They are two letters here, :math:`\nabla L_k(\theta_k^t)` and :math:`m_k^t`.

@@ -10,9 +10,10 @@ That is true on the coordinates that move. Those that the l1 term holds, the ver
 :math:`\operatorname{sign}(0) = 0` in place of a subgradient, and the residual there is anything up to
 :math:`\lambda_1`.
 
-(12) concludes from :math:`\theta_k^t \ne \theta^{t-1}` that the smooth part equals :math:`\pm\lambda_1`, every
-coordinate of it. The premise speaks of vectors: one coordinate that moves does not keep another one from being held
-(``published@12``).
+(12) concludes from :math:`\theta_k^t \ne \theta^{t-1}`, "i.e." :math:`\operatorname{sign}(\theta_k^t -
+\theta^{t-1}) = \pm1`, that the smooth part equals :math:`\pm\lambda_1`, every coordinate of it. The two premises are
+not the same for vectors. If every coordinate has the sign :math:`\pm1` it is true (``published@12-every``); if only the
+vectors differ, one coordinate that moves does not keep another one from being held (``published@12``).
 
 **Derivation of the corrected form.** The subdifferential of :math:`|u|` is :math:`\{\operatorname{sign} u\}` if
 :math:`u \ne 0` and :math:`[-1, 1]` if :math:`u = 0`. So the residual, coordinate by coordinate, has at most the
@@ -76,6 +77,12 @@ claim = Claim(
             statement=Eq(Abs(smooth), l1, evaluate=False),
             premises=(Gt(NormSq(solution - server), 0),),
             note="(12), for every coordinate once the models differ",
+        ),
+        Form(
+            variant="published@12-every",
+            statement=Eq(Abs(smooth), l1, evaluate=False),
+            premises=(Eq(Abs(direction), 1, evaluate=False),),
+            note="(12), if every coordinate of the update has the sign +1 or -1, as the parenthesis says",
         ),
         Form(
             variant="corrected",

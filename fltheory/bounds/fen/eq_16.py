@@ -31,7 +31,7 @@ x_star = scalar("fen_x_star", "x_*", "zero of the gradient of the mean loss")
 
 
 def realise(point: Params) -> dict[str, Any]:
-    """Return the clients, their common minimiser and another point."""
+    """Return the clients, the minimiser of their mean loss and another point."""
     clients = losses(point)
     return {
         "fen_m": point["m"],

@@ -13,9 +13,13 @@ With :math:`C_t` made of what line 5 stores (``published@stored``, the reading t
 memory is missing.
 
 **Derivation of the corrected form.** What a drawn client stores is :math:`\nabla L_k(\tilde\theta_k^t) + e_k` with
-:math:`\|e_k\|^2 \le \lambda_1^2 d`; three terms instead of two give
-:math:`3\beta^2\epsilon_t + 6\beta\,\mathbb E[\mathcal R(\gamma^{t-1}) - \mathcal R(\theta_*)] + 3\lambda_1^2 d` in
-the place of the last two terms, over :math:`P/m`.
+:math:`\|e_k\| \le \lambda_1\sqrt d`. By Minkowski's inequality over clients and draws, the mean square deviation of
+what the drawn clients store is at most :math:`(\sqrt A + \lambda_1\sqrt d)^2`, where :math:`A = 2\beta^2\epsilon_t +
+4\beta\,\mathbb E[\mathcal R(\gamma^{t-1}) - \mathcal R(\theta_*)]` is the printed bound without :math:`e_k`:
+
+.. math:: C_t \le \Bigl(1 - \frac Pm\Bigr)C_{t-1} + \frac Pm\bigl(\sqrt A + \lambda_1\sqrt d\bigr)^2 .
+
+For :math:`\lambda_1 \to 0` this is (28).
 
 Instances: a round after up to two others, all participants enumerated.
 
@@ -24,7 +28,7 @@ Source: the paper's appendix B.2; said to be taken over from FedDyn without proo
 
 from __future__ import annotations
 
-from sympy import Le
+from sympy import Le, sqrt
 
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds.fen._feddyn import DEVIATIONS, DRIFT, STORED_DEVIATIONS, excess
@@ -50,7 +54,7 @@ claim = Claim(
             variant="corrected@stored",
             statement=Le(
                 C_new,
-                (1 - P / m) * C_old + P / m * (3 * beta**2 * drift + 6 * beta * excess + 3 * l1**2 * d),
+                (1 - P / m) * C_old + P / m * (sqrt(2 * beta**2 * drift + 4 * beta * excess) + l1 * sqrt(d)) ** 2,
             ),
             where=(*STORED_DEVIATIONS, DRIFT),
             note="with the error of the stored vector",

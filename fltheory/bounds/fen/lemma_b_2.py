@@ -26,7 +26,8 @@ with :math:`|e_k| \le \lambda_1` in every coordinate, so :math:`h^t` differs fro
 **Derivation of the corrected form for the cut.** Where a participant's update is not 0 but at most :math:`\epsilon`, it
 takes :math:`\lambda_2\Delta_k + \lambda_1\operatorname{sign}(\Delta_k)` off what it stores, and the server nothing. So
 in every round the two part by at most :math:`\frac Pm(\lambda_2\epsilon + \lambda_1)` per coordinate, and after
-:math:`t` rounds by :math:`t` times that: attained by a client whose updates stay small and of one sign.
+:math:`t` rounds by :math:`t` times that: attained, up to :math:`t = m/P`, as long as every round draws clients for the
+first time whose updates are just :math:`\epsilon`, all of one sign.
 
 Instances: up to three rounds from the printed start; the lemma is read for every choice of participants.
 

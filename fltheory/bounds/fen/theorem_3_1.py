@@ -26,7 +26,10 @@ What is wrong, in the order of weight:
   length where a risk is bounded. For small :math:`\lambda_2` it can make the right-hand side negative, if more clients
   step away from :math:`\theta_*` than towards it;
 * :math:`C_0` lacks its square, compare (20);
-* for :math:`\lambda_2` below :math:`26.86\,\beta` the proof divides by a :math:`\kappa_0` that is not positive.
+* without a condition on :math:`\lambda_2` (main text) the constants have wrong signs: between :math:`5\beta` and
+  :math:`26.86\,\beta` the proof divides by a :math:`\kappa_0` that is not positive, and below :math:`5\beta`
+  :math:`\kappa` and :math:`\kappa'` are negative, so that :math:`\kappa C_T` must not be dropped. With the condition of
+  the appendix the main text fails all the same (``published@13-27``).
 
 **Derivation of the corrected form.** Sum Theorem B.6, as corrected for the printed memory, over
 :math:`t = 1, \dots, T`, take expectations, drop :math:`-\mathbb E\|\gamma^T - \theta_*\|^2 - \kappa C_T`, divide by
@@ -230,6 +233,13 @@ claim = Claim(
             assumptions=(),
             check=runs(l2_over_beta=WIDE, own=True),
             note="main text: any lambda_2, sub-problems centred at the local model",
+        ),
+        Form(
+            variant="published@13-27",
+            statement=bound(tug_own, second=l1_term, third=2 * l1 / l2),
+            where=printed,
+            check=runs(own=True),
+            note="main text with the condition of the appendix, lambda_2 > 27 beta",
         ),
         Form(
             variant="published@18",

@@ -6,7 +6,8 @@ r"""Theorem B.6: one round of the potential.
    E[\operatorname{sign}(\tilde\theta_k^t - \theta^{t-1})]\Bigr\rangle,
 
 with the constants of (41). No condition on :math:`\lambda_2` is printed here (``published``); that of Theorem B.1,
-:math:`\lambda_2 > 27\beta`, does not help (``published@27``). Two things are wrong beyond the missing condition
+:math:`\lambda_2 > 27\beta`, does not help (``published@27``), nor does it to read :math:`C_t` as made of what line 5
+stores (``published@stored``). Two things are wrong beyond the missing condition
 :math:`\lambda_2 > 5\beta`. The factor :math:`d` of the l1 term is lost between the proof and the statement. And the
 signs come from Lemma B.3: on coordinates that the l1 term holds they are 0 where a subgradient belongs. If all
 clients are held, the right-hand side is of the order :math:`\lambda_1^2/\lambda_2^2`, while the excess risk with
@@ -38,7 +39,7 @@ from fltheory.bounds._algebra import EE, NormSq
 from fltheory.bounds._claim import Assumption, Claim, Form, Kind, Source
 from fltheory.bounds._space import Real
 from fltheory.bounds._symbols import k
-from fltheory.bounds.fen._feddyn import DEVIATIONS, KAPPA, KAPPA_0, excess, pull
+from fltheory.bounds.fen._feddyn import DEVIATIONS, KAPPA, KAPPA_0, STORED_DEVIATIONS, excess, pull
 from fltheory.bounds.fen._round import BEYOND_27, one_round
 from fltheory.bounds.fen._symbols import (
     C_new,
@@ -74,6 +75,8 @@ printed = potential(kappa * P / (2 * m) * l1**2, sign[k])
 definitions = (KAPPA, KAPPA_0, *DEVIATIONS)
 condition = (Assumption("large quadratic penalty", Gt(l2, 5 * beta)),)
 beyond_5 = Real(5.01, 200, log=True)
+beyond_27 = (Assumption("large quadratic penalty", Gt(l2, 27 * beta)),)
+at_27 = one_round(l2_over_beta=BEYOND_27)
 
 claim = Claim(
     id="fen.theorem-b.6",
@@ -86,9 +89,17 @@ claim = Claim(
             variant="published@27",
             statement=printed,
             where=definitions,
-            assumptions=(Assumption("large quadratic penalty", Gt(l2, 27 * beta)),),
-            check=one_round(l2_over_beta=BEYOND_27),
+            assumptions=beyond_27,
+            check=at_27,
             note="with the condition of Theorem B.1",
+        ),
+        Form(
+            variant="published@stored",
+            statement=printed,
+            where=(KAPPA, KAPPA_0, *STORED_DEVIATIONS),
+            assumptions=beyond_27,
+            check=at_27,
+            note="with that condition, and C made of what line 5 stores",
         ),
         Form(
             variant="corrected",
