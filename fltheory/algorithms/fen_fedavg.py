@@ -24,7 +24,7 @@ FedProx with pull :math:`\lambda_2`, and FedAvg if that is 0 too. The round is p
 :math:`\lambda_1 = \epsilon = 0`. Published values (neural networks): :math:`\lambda_1 = 10^{-6}`, :math:`\lambda_2`
 from :math:`10^{-6}` to :math:`10^{-4}`, :math:`\epsilon` from :math:`10^{-3}` to :math:`9 \cdot 10^{-3}`.
 
-Source: *Communication-efficient and drift-robust federated learning via elastic net*, anonymous submission, Algorithm 1.
+Source: *Communication-efficient and drift-robust federated learning via elastic net*, anonymous, Algorithm 1.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ With :math:`\lambda_1 = \epsilon = 0` this is FedDyn with :math:`\alpha = \lambd
 local steps. Piecewise affine otherwise. Published values (neural networks): :math:`\lambda_1 = 10^{-4}` or
 :math:`10^{-6}`, :math:`\lambda_2` from 0.01 to 0.05, :math:`\epsilon` from 0.001 to 0.01.
 
-Source: *Communication-efficient and drift-robust federated learning via elastic net*, anonymous submission, Algorithm 3.
+Source: *Communication-efficient and drift-robust federated learning via elastic net*, anonymous, Algorithm 3.
 """
 
 from __future__ import annotations

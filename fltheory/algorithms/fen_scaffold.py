@@ -24,7 +24,7 @@ With :math:`\lambda_1 = \lambda_2 = \epsilon = 0` this is SCAFFOLD with option I
 :math:`\lambda_1 = \epsilon = 0`. Published values (neural networks): :math:`\lambda_2 = 0`,
 :math:`\lambda_1 = 10^{-4}` or :math:`10^{-6}`, :math:`\epsilon` from :math:`10^{-4}` to :math:`9 \cdot 10^{-4}`.
 
-Source: *Communication-efficient and drift-robust federated learning via elastic net*, anonymous submission, Algorithm 2.
+Source: *Communication-efficient and drift-robust federated learning via elastic net*, anonymous, Algorithm 2.
 """
 
 from __future__ import annotations
