@@ -4,7 +4,7 @@ Every source of error is swept alone, in the range where its term leads, along e
 :math:`T, N, K`, its own size, :math:`F`, and the curvature (:math:`\kappa` where :math:`\mu` is known; flatter and
 steeper than the worst one where it is not). In the general convex case the range is :math:`F\sqrt{N/T} < D <
 LF\sqrt{NT}`: below, the start leads, and above, the gap saturates at :math:`LF^2/2` because a vanishing step does no
-harm. Then all sources together, also along the growth :math:`B`, and none.
+harm. Then all sources together, also with growth :math:`B`, and none.
 
 Client drifts that stay and sum to zero act through the two camps of :mod:`fltheory.bounds.cfl._rates`, from :math:`K =
 2` on. Their term leads between :math:`\eta < \eta_{\max}` and saturation: for :math:`\mu T > L\ln(LF^2/\varepsilon)` in
@@ -37,8 +37,8 @@ BASE: Mapping[str, Any] = {
 }  # fmt: skip
 """Base of all sweeps: no source of error."""
 
-CAMPS = 2.0**-0.5
-"""Growth of two camps that pull apart: the steep eigenvalue of one is a third of the other's."""
+CAMPS = 0.5
+"""Growth of two camps that pull apart: the steep eigenvalue of one is between a third and half of the other's."""
 
 LONG = 16384
 """Rounds where the condition number is swept and the memory of the weights has to be short against their number."""
@@ -54,7 +54,7 @@ def sweep(name: str, low: float, high: float, base: Params, *, points: int = 6) 
 def size(setting: Setting, source: str) -> float:
     r"""Return how large a source is where it leads; the noise of CFL-R does only above :math:`F\sqrt{NK}`."""
     if source == "G" and setting.balanced:
-        return 16.0 if setting.strongly else 256.0
+        return 16.0
     if setting.strongly:
         return 0.5 if setting.lasting and source == "G" else 1.0
     return {"D": 4.0, "G": 0.5 if setting.lasting else 4.0, "sigma": 64.0 if setting.remembers else 8.0}[source]
@@ -93,9 +93,10 @@ def alone(setting: Setting, source: str, *, attained: bool = False) -> tuple[Swe
         sweep(source, leads / 16, 2 * leads, loud)
         if attained
         else sweep(source, leads / 16, 1e4 * _saturation(setting, source, loud), loud, points=8),
-        # Up to where the start leads.
-        sweep("F", far / 2, 1e7 * far, loud),
-        *((sweep("B", 1 / 32, 1 / 2, loud),) if apart else ()),
+        # Up to where the start leads; a rate that is generous to drifts is so until then.
+        sweep("F", far / 2, (1e20 if apart else 1e7) * far, loud),
+        # Growth has an end, so that it has no exponent; it is swept where a constant is claimed.
+        *((sweep("B", 1 / 32, 1 / 2, loud),) if apart and attained else ()),
         *(() if attained and not setting.strongly else _bent(setting, loud, attained=attained)),
     )
 
@@ -117,9 +118,12 @@ def everything(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
     if setting.lasting and not setting.strongly:
         # Where the curvature is the worst one for a drift that stays, it has to lead within the rounds.
         loud |= {source: loud[source] / 8.0 for source in sources if source != "G"}
+    if setting.balanced and "G" in sources:
+        # Its term has another power than those of noise and round drift: at a crossing there is no exponent.
+        loud["G"] *= 64.0
     together = (
-        sweep("T", 64, 2048, loud if loud["B"] > 0 else {**loud, "by": "engine"}),
-        *(() if setting.clients else (sweep("B", 1 / 32, 1 / 2, _in_camps(setting, loud)),)),
+        *(() if loud["B"] > 0 else (sweep("T", 64, 2048, {**loud, "by": "engine"}),)),
+        *(() if setting.clients else (sweep("T", 256, 8192, _in_camps(setting, loud)),)),
         *_bent(setting, loud),
     )
     return (*(s for source in sources for s in alone(setting, source)), *together, *start(setting))
@@ -179,16 +183,15 @@ def _bent(setting: Setting, loud: Mapping[str, Any], *, attained: bool = False) 
 
     The condition number stays well below :math:`\eta T`, from where on the start leads; noise fades faster than drifts,
     so the start leads earlier, and drifts in camps lead only below :math:`\eta T/\ln(LF^2/\varepsilon)`. The generous
-    exponential in the bounds for drifts that stay is seen only above. A rate that is attained needs a larger one, since
-    both eigenvalues contribute, like :math:`1 + 1/\kappa`.
+    exponential in the bounds for drifts that stay is seen only above, and so is that :math:`G^2/(\mu\varepsilon)`, too
+    large for drifts in camps by :math:`\mu T/L`, is bounded. A rate that is attained needs a larger one, since both
+    eigenvalues contribute, like :math:`1 + 1/\kappa`.
     """
     if not setting.strongly:
         steepest = min(32.0, 1.0 / setting.curvature(loud))
         return (sweep("kappa", 1, 1024, loud), sweep("steep", 1, steepest, loud))
     if loud["B"] > 0:
-        return (sweep("kappa", 4, 64, {**loud, "T": LONG}),)
-    if _drifts(loud):
-        ends = (2, 64) if attained else (1, 16)
-    else:
-        ends = (512, 16384) if setting.lasting else (1, 8)
+        # Camps need room between mu and L.
+        return (sweep("kappa", 4, 64, {**loud, "T": LONG}) if attained else sweep("kappa", 4, 2**18, loud, points=8),)
+    ends = ((2, 64) if attained else (1, 16)) if _drifts(loud) else (512, 16384) if setting.lasting else (1, 8)
     return (sweep("kappa", *ends, {**loud, "T": 4096}),)

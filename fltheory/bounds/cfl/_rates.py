@@ -60,9 +60,9 @@ SPACE = Space(
         "G": Real(0, 1e6),
         "sigma": Real(0, 1e12),
         "B": Real(0, 1),
-        "kappa": Real(1, 10000, log=True),
+        "kappa": Real(1, 1e6, log=True),
         "steep": Real(1, 100, log=True),
-        "F": Real(0.01, 1e9, log=True),
+        "F": Real(0.01, 1e21, log=True),
     }
 )
 
@@ -229,14 +229,16 @@ class Setting:
 
     def check(self, *sweeps: Sweep, kind: str = "engine") -> Sweeps:
         """Return a check along sweeps: as the points say, with the mean over rounds as objective, or against FedAvg."""
-        if kind == "over-rounds":
-            source: Instances | Experiments = Instances(
-                space=SPACE, realise=self.over_rounds, method=Method.EXACT, rational=False
-            )
-        else:
-            read = self.against_fedavg if kind == "against-fedavg" else self.quantities
-            source = Experiments(space=SPACE, experiment=self.experiments, quantities=read)
-        return Sweeps(source=source, sweeps=sweeps)
+        return Sweeps(source=_source(self, kind), sweeps=sweeps)
+
+
+@functools.cache
+def _source(setting: Setting, kind: str) -> Instances | Experiments:
+    """Return where the instances of a setting come from, one object for all checks, which then share what is run."""
+    if kind == "over-rounds":
+        return Instances(space=SPACE, realise=setting.over_rounds, method=Method.EXACT, rational=False)
+    read = setting.against_fedavg if kind == "against-fedavg" else setting.quantities
+    return Experiments(space=SPACE, experiment=setting.experiments, quantities=read)
 
 
 def camp_signs(clients: int) -> Floats:

@@ -57,21 +57,22 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
-from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
-from fltheory.bounds.cfl._rate_forms import drawn_forms, start_form
+from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, remembered_forms
+from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True, strongly=False)
 drawn = Setting(remembers=True, centred=False, strongly=False)
-everything = setting.everything("D", "G", "sigma")
+sources = ("D", "G", "sigma")
 third = (sqrt(K) * G + sigma) * F**2 / sqrt(K * eps**3)
 third_short = (sqrt(K) * G + sigma) * F**2 / (sqrt(K) * eps**3)
 ends = G**2 * F**2 / eps**2, (D**2 * F**4) ** Rational(1, 3) / eps
 rate = ends[0] + (M + c_pB) * F / eps + third + ends[1]
-repaired = ends[0] + (M * F + c_pB * F**2) / eps + third + ends[1] + D**2 * F**2 / (N * eps**2)
+cancelling = (M * F + c_pB * F**2) / eps + third + ends[1] + D**2 * F**2 / (N * eps**2)
+repaired = ends[0] + cancelling
 error = (
     G * F / sqrt(N)
     + (G * F + D * F / sqrt(N)) / sqrt(T)
@@ -82,7 +83,7 @@ error = (
 readings = drawn_forms(
     "drawn",
     drawn,
-    ("D", "G", "sigma"),
+    sources,
     claimed=soft_general(rate),
     error=soft_general(error),
     remains=G * F / sqrt(N),
@@ -96,42 +97,26 @@ claim = Claim(
     title="rounds of CFL-R in scenario S2, general convex",
     source=Source("cfl", "Theorem 4.1"),
     forms=(
-        Form(variant="published@expectation", statement=Le(T, soft_general(rate)), where=constants),
+        *remembered_forms(
+            setting,
+            sources,
+            claimed=soft_general(rate),
+            repaired=soft_general(repaired),
+            over=soft_general(repaired),
+            needed=D**2 * F**2 / (N * eps**2),
+            far=far(D),
+            where=constants,
+            note="the square of F, and the mean of all round drifts so far stays in the model",
+        ),
         Form(
             variant="published@short-root",
             statement=Le(T, soft_general(ends[0] + (M + c_pB) * F / eps + third_short + ends[1])),
             where=constants,
             note="the root of the third denominator ends after K",
         ),
-        Form(
-            variant="published@over-rounds",
-            statement=Le(T, soft_general(rate)),
-            where=constants,
-            check=setting.check(*everything, kind="over-rounds"),
-            note="the objective is the mean of those of all rounds",
-        ),
-        Form(
-            variant="corrected",
-            statement=Le(T, soft_general(repaired)),
-            where=constants,
-            note="the square of F, and the mean of all round drifts so far stays in the model",
-        ),
-        Form(
-            variant="corrected@over-rounds",
-            statement=Le(T, soft_general(repaired)),
-            where=constants,
-            check=setting.check(*everything, kind="over-rounds"),
-        ),
-        Form(
-            variant="sharp",
-            statement=Le(D**2 * F**2 / (N * eps**2), BigO(T)),
-            assumptions=far(D),
-            check=setting.check(*setting.alone("D", attained=True)),
-            note="no algorithm needs fewer rounds than the new term says",
-        ),
-        start_form(setting),
+        *cancelling_forms(setting, sources, soft_general(cancelling), constants),
         *readings,
     ),
     uses=("cfl.eq-62-cflr-s2", "cfl.lemma-a.2", "cfl.eq-67", "cfl.eq-68"),
-    check=setting.check(*everything),
+    check=setting.check(*everything(setting, *sources)),
 )

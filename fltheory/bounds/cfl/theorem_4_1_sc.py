@@ -50,27 +50,24 @@ Source: Guo, Lin, Tang, 2021, Theorem 4.1, (74).
 
 from __future__ import annotations
 
-from sympy import Le, Rational, exp, sqrt
+from sympy import Rational, exp, sqrt
 
-from fltheory.bounds._algebra import BigO
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._claim import Claim, Kind, Source
 from fltheory.bounds._symbols import L, N, mu
-from fltheory.bounds.cfl._rate_forms import drawn_forms
+from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, remembered_forms
+from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, eta_max, far, sigma, soft
 from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True)
 drawn = Setting(remembers=True, centred=False)
-everything = setting.everything("D", "G", "sigma")
-longer = setting.over_all_rounds("D", "G", "sigma")
-rate = (
-    G**2 / (mu * eps)
-    + M / sqrt(mu * eps)
-    + G / (mu * sqrt(eps))
-    + sigma / (mu * sqrt(K * eps))
-    + (D**2 / (mu**2 * eps)) ** Rational(1, 3)
+sources = ("D", "G", "sigma")
+first = G**2 / (mu * eps)
+others = (
+    M / sqrt(mu * eps) + G / (mu * sqrt(eps)) + sigma / (mu * sqrt(K * eps)) + (D**2 / (mu**2 * eps)) ** Rational(1, 3)
 )
-own = G**2 / (mu * eps) + sigma / sqrt(mu * N * K * eps) + G / (mu * sqrt(eps)) + sigma / (mu * sqrt(K * eps))
+rate = first + others
+own = first + sigma / sqrt(mu * N * K * eps) + G / (mu * sqrt(eps)) + sigma / (mu * sqrt(K * eps))
 over = sqrt(L / N) * D / (mu * sqrt(eps))
 error = (
     G**2 / (mu * N)
@@ -85,7 +82,7 @@ error = (
 readings = drawn_forms(
     "drawn",
     drawn,
-    ("D", "G", "sigma"),
+    sources,
     claimed=soft(c_pB / mu + rate),
     error=soft(error),
     remains=G**2 / (mu * N),
@@ -99,41 +96,21 @@ claim = Claim(
     title="rounds of CFL-R in scenario S2, strongly convex",
     source=Source("cfl", "Theorem 4.1"),
     forms=(
-        Form(variant="published@expectation", statement=Le(T, soft(c_pB / mu + rate)), where=constants),
-        Form(
-            variant="published@over-rounds",
-            statement=Le(T, soft(c_pB / mu + rate)),
-            where=constants,
-            check=setting.check(*longer, kind="over-rounds"),
-            note="the objective is the mean of those of all rounds",
-        ),
-        Form(
-            variant="corrected",
-            statement=Le(T, soft(c_pB / mu + rate, D**2 / (mu * N * eps))),
+        *remembered_forms(
+            setting,
+            sources,
+            claimed=soft(c_pB / mu + rate),
+            repaired=soft(c_pB / mu + rate, D**2 / (mu * N * eps)),
+            over=soft(c_pB / mu + own, over),
+            needed=D**2 / (mu * N * eps),
+            far=far(D, mu),
+            needed_over=over,
             where=constants,
             note="the mean of all round drifts so far stays in the model",
         ),
-        Form(
-            variant="corrected@over-rounds",
-            statement=Le(T, soft(c_pB / mu + own, over)),
-            where=constants,
-            check=setting.check(*longer, kind="over-rounds"),
-        ),
-        Form(
-            variant="sharp",
-            statement=Le(D**2 / (mu * N * eps), BigO(T)),
-            assumptions=far(D, mu),
-            check=setting.check(*setting.alone("D", attained=True)),
-            note="no algorithm needs fewer rounds than the new term says",
-        ),
-        Form(
-            variant="sharp@over-rounds",
-            statement=Le(over, BigO(T)),
-            check=setting.check(*setting.attained_over_rounds("D"), kind="over-rounds"),
-            note="CFL-R needs as many, with these weights and any step",
-        ),
+        *cancelling_forms(setting, sources, soft(c_pB / mu + others, D**2 / (mu * N * eps)), constants),
         *readings,
     ),
     uses=("cfl.eq-62-cflr-s2", "cfl.eq-63", "cfl.eq-67", "cfl.eq-68", "cfl.eq-73"),
-    check=setting.check(*everything),
+    check=setting.check(*everything(setting, *sources)),
 )

@@ -46,7 +46,8 @@ from sympy import Le, Rational, sqrt
 
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
-from fltheory.bounds.cfl._rate_forms import drawn_forms, start_form
+from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, start_form
+from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import (
     D,
     F,
@@ -63,11 +64,18 @@ from fltheory.bounds.cfl._rate_symbols import (
 )
 from fltheory.bounds.cfl._rates import Setting
 
+sources = ("D", "G", "sigma")
 fresh = Setting(remembers=False, scenario="S1", centred=False, strongly=False)
 same = Setting(remembers=False, strongly=False)
 drawn = Setting(remembers=False, centred=False, strongly=False)
 rest = (M_tilde + G**2) * F**2 / eps**2 + sigma * F**2 / sqrt(K * eps**3) + (G + D) * F**2 / sqrt(eps**3)
 rate = c_pB * F / eps + rest
+cancelling = (
+    c_pB * F**2 / eps
+    + (D**2 + sigma**2 / K) * F**2 / (N * eps**2)
+    + sigma * F**2 / sqrt(K * eps**3)
+    + (G + D) * F**2 / sqrt(eps**3)
+)
 error = (
     G * F / sqrt(N)
     + c_pB * F**2 / T
@@ -78,7 +86,7 @@ error = (
 readings = drawn_forms(
     "s2-drawn",
     drawn,
-    ("D", "G", "sigma"),
+    sources,
     claimed=soft_general(rate),
     error=soft_general(error),
     remains=G * F / sqrt(N),
@@ -97,7 +105,7 @@ claim = Claim(
             variant="published@s2",
             statement=Le(T, soft_general(rate)),
             where=constants_fedavg,
-            check=same.check(*same.everything("D", "G", "sigma")),
+            check=same.check(*everything(same, *sources)),
         ),
         Form(
             variant="corrected",
@@ -109,11 +117,12 @@ claim = Claim(
             variant="corrected@s2",
             statement=Le(T, soft_general(c_pB * F**2 / eps + rest)),
             where=constants_fedavg,
-            check=same.check(*same.everything("D", "G", "sigma")),
+            check=same.check(*everything(same, *sources)),
         ),
         start_form(fresh),
+        *cancelling_forms(same, sources, soft_general(cancelling), constants_fedavg),
         *readings,
     ),
     uses=("cfl.eq-62-fedavg", "cfl.lemma-a.2", "cfl.eq-71", "cfl.eq-72"),
-    check=fresh.check(*fresh.everything("D", "G", "sigma")),
+    check=fresh.check(*everything(fresh, *sources)),
 )

@@ -40,7 +40,8 @@ from sympy import Le, exp, sqrt
 
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N, mu
-from fltheory.bounds.cfl._rate_forms import drawn_forms
+from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms
+from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import (
     D,
     F,
@@ -58,10 +59,13 @@ from fltheory.bounds.cfl._rate_symbols import (
 )
 from fltheory.bounds.cfl._rates import Setting
 
+sources = ("D", "G", "sigma")
 fresh = Setting(remembers=False, scenario="S1", centred=False)
 same = Setting(remembers=False)
 drawn = Setting(remembers=False, centred=False)
-rate = (M_tilde + G**2) / (mu * eps) + sigma / (mu * sqrt(K * eps)) + (G + D) / (mu * sqrt(eps))
+others = sigma / (mu * sqrt(K * eps)) + (G + D) / (mu * sqrt(eps))
+rate = (M_tilde + G**2) / (mu * eps) + others
+cancelling = c_pB / mu + (D**2 + sigma**2 / K) / (mu * N * eps) + others
 error = (
     G**2 / (mu * N)
     + (M_tilde + G**2) / (mu * T)
@@ -72,7 +76,7 @@ error = (
 readings = drawn_forms(
     "s2-drawn",
     drawn,
-    ("D", "G", "sigma"),
+    sources,
     claimed=soft(c_pB / mu + rate),
     error=soft(error),
     remains=G**2 / (mu * N),
@@ -91,10 +95,11 @@ claim = Claim(
             variant="published@s2",
             statement=Le(T, soft(c_pB / mu + rate)),
             where=constants_fedavg,
-            check=same.check(*same.everything("D", "G", "sigma")),
+            check=same.check(*everything(same, *sources)),
         ),
+        *cancelling_forms(same, sources, soft(cancelling), constants_fedavg),
         *readings,
     ),
     uses=("cfl.eq-62-fedavg", "cfl.eq-63", "cfl.eq-71", "cfl.eq-72", "cfl.eq-77"),
-    check=fresh.check(*fresh.everything("D", "G", "sigma")),
+    check=fresh.check(*everything(fresh, *sources)),
 )

@@ -40,18 +40,16 @@ from sympy import Le, Rational, sqrt
 
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N
-from fltheory.bounds.cfl._rate_forms import drawn_forms, start_form
+from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, start_form
+from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
+sources = ("G", "sigma")
 same = Setting(remembers=False, strongly=False)
 drawn = Setting(remembers=False, centred=False, strongly=False)
-rest = (
-    sigma**2 * F**2 / (N * K * eps**2)
-    + G**2 * F**2 / eps**2
-    + sigma * F**2 / sqrt(K * eps**3)
-    + G * F**2 / sqrt(eps**3)
-)
+others = sigma**2 * F**2 / (N * K * eps**2) + sigma * F**2 / sqrt(K * eps**3) + G * F**2 / sqrt(eps**3)
+rest = G**2 * F**2 / eps**2 + others
 rate = (B**2 + 1) * F / eps + rest
 error = (
     G * F / sqrt(N)
@@ -62,7 +60,7 @@ error = (
 readings = drawn_forms(
     "drawn",
     drawn,
-    ("G", "sigma"),
+    sources,
     claimed=soft_general(rate),
     error=soft_general(error),
     remains=G * F / sqrt(N),
@@ -82,8 +80,9 @@ claim = Claim(
             note="the square of F",
         ),
         start_form(same),
+        *cancelling_forms(same, sources, soft_general((B**2 + 1) * F**2 / eps + others)),
         *readings,
     ),
     uses=("cfl.theorem-4.3-gc",),
-    check=same.check(*same.everything("G", "sigma")),
+    check=same.check(*everything(same, *sources)),
 )

@@ -38,13 +38,16 @@ from sympy import Le, exp, sqrt
 
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N, mu
-from fltheory.bounds.cfl._rate_forms import drawn_forms
+from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms
+from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, eta_max, far, sigma, soft
 from fltheory.bounds.cfl._rates import Setting
 
+sources = ("G", "sigma")
 same = Setting(remembers=False)
 drawn = Setting(remembers=False, centred=False)
-rate = sigma**2 / (mu * N * K * eps) + G**2 / (mu * eps) + sigma / (mu * sqrt(K * eps)) + G / (mu * sqrt(K * eps))
+noise = sigma**2 / (mu * N * K * eps) + sigma / (mu * sqrt(K * eps))
+rate = noise + G**2 / (mu * eps) + G / (mu * sqrt(K * eps))
 error = (
     G**2 / (mu * N)
     + (sigma**2 / (N * K) + G**2) / (mu * T)
@@ -54,7 +57,7 @@ error = (
 readings = drawn_forms(
     "drawn",
     drawn,
-    ("G", "sigma"),
+    sources,
     claimed=soft((B**2 + 1) / mu + rate),
     error=soft(error),
     remains=G**2 / (mu * N),
@@ -68,8 +71,9 @@ claim = Claim(
     source=Source("cfl", "Theorem 4.5"),
     forms=(
         Form(variant="published@mean", statement=Le(T, soft((B**2 + 1) / mu + rate))),
+        *cancelling_forms(same, sources, soft((B**2 + 1) / mu + noise + G / (mu * sqrt(eps)))),
         *readings,
     ),
     uses=("cfl.theorem-4.3-sc",),
-    check=same.check(*same.everything("G", "sigma")),
+    check=same.check(*everything(same, *sources)),
 )

@@ -11,7 +11,8 @@ from fltheory import simulate
 from fltheory.bounds._space import exact
 from fltheory.bounds.cfl import _drift, _round
 from fltheory.bounds.cfl._moments import LARGEST, averaging, best_step
-from fltheory.bounds.cfl._rates import BASE, Setting
+from fltheory.bounds.cfl._rate_sweeps import BASE, everything, size
+from fltheory.bounds.cfl._rates import Setting
 from fltheory.validation.search import random_points
 
 

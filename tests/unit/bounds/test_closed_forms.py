@@ -6,7 +6,7 @@ import pytest
 from fltheory import Experiment, Participation, noisy_quadratic, simulate
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
-from fltheory.bounds.cfl._rates import Moments
+from fltheory.bounds.cfl._moments import Moments
 from fltheory.bounds.fen._prox import gradients, prox
 from fltheory.functions import Kinked
 from fltheory.quadratic.gradient_norms import local_gradient_sq
