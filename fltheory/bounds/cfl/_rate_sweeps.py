@@ -115,18 +115,21 @@ def start(setting: Setting, *, attained: bool = False) -> tuple[Sweep, ...]:
 def everything(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
     """Return the sweeps of a rate that contains these sources: each alone, all together, and none."""
     loud = base(setting, *sources)
-    if setting.lasting and not setting.strongly:
-        # Where the curvature is the worst one for a drift that stays, it has to lead within the rounds.
-        loud |= {source: loud[source] / 8.0 for source in sources if source != "G"}
-    if setting.balanced and "G" in sources:
-        # Its term has another power than those of noise and round drift: at a crossing there is no exponent.
-        loud["G"] *= 64.0
+    apart = loud["B"] > 0
+    if apart or (setting.lasting and not setting.strongly):
+        # A client drift that stays has another power than what fades, and the curvature is the worst one for whichever
+        # leads: at a crossing there is no exponent, so it leads throughout.
+        loud |= {source: loud[source] * ((8.0 if apart else 1.0) if source == "G" else 1 / 8) for source in sources}
     together = (
-        *(() if loud["B"] > 0 else (sweep("T", 64, 2048, {**loud, "by": "engine"}),)),
+        *(() if apart else (sweep("T", 64, 2048, {**loud, "by": "engine"}),)),
         *(() if setting.clients else (sweep("T", 256, 8192, _in_camps(setting, loud)),)),
         *_bent(setting, loud),
     )
-    return (*(s for source in sources for s in alone(setting, source)), *together, *start(setting))
+    each = [s for source in sources for s in alone(setting, source)]
+    if apart:
+        # Quick checks take the first sweep of every parameter: of the client drift where no engine has to walk.
+        each.sort(key=lambda s: not (s.base["B"] > 0 and s.base["by"] == "formula"))
+    return (*each, *together, *start(setting))
 
 
 def attained_over_rounds(setting: Setting, source: str) -> tuple[Sweep, ...]:
