@@ -7,11 +7,13 @@ their common basis: :math:`\lambda_i` with mean :math:`\lambda`, :math:`\delta_i
 
 .. math:: w_{t+1} - w^* = \Bigl(1 - \frac1N\sum_iP_i\lambda_i\Bigr)(w_t - w^*) - \frac1N\sum_iP_i(\delta_i + b_{t,i})
    + \text{noise}, \qquad
-   b_{t,i} = \begin{cases}\zeta_{t,i} & \text{FedAvg} \\ \frac1t\sum_{\tau \le t}\zeta_{\tau,i} & \text{CFL-R}\end{cases}
+   b_{t,i} = \begin{cases}\zeta_{t,i} & \text{FedAvg} \\
+   \frac1t\sum_{\tau \le t}\zeta_{\tau,i} & \text{CFL-R}\end{cases}
 
-with :math:`\zeta_{t,i} = \delta_{t,i} + \xi_{t,i}`. So every weighted mean of models is linear in independent drifts, and
-its second moment is a sum of squares. If all clients have the same Hessian only the mean :math:`\bar\delta` counts; if
-not, drifts that sum to zero leave :math:`\frac1N\sum_i(P_i - \bar P)\delta_i`, of the order of :math:`\eta^2`.
+with :math:`\zeta_{t,i} = \delta_{t,i} + \xi_{t,i}`. So every weighted mean of models is linear in independent drifts,
+and its second moment is a sum of squares. If all clients have the same Hessian only the mean :math:`\bar\delta`
+counts; if not, drifts that sum to zero leave :math:`\frac1N\sum_i(P_i - \bar P)\delta_i`, of the order of
+:math:`\eta^2`.
 """
 
 from __future__ import annotations

@@ -17,17 +17,17 @@ the mean of all models; so the worst curvature is :math:`\sqrt V/F`, and at leas
 client is neutral if their number is odd). On a steep axis client :math:`i` has the eigenvalue :math:`h(1 + bs_i)`, the
 largest of which is :math:`L`; a flat axis with eigenvalue :math:`\mu` or :math:`\lambda` is the same for all, and the
 start lies along it. The camps pull apart: in S2, with drifts that sum to zero, client :math:`i` has the drift
-:math:`s_i\delta` at :math:`w^*` along the steep axis, at a distance :math:`x` from it :math:`s_i(\delta + bhx)`, of mean
-square at most :math:`2\delta^2 + 2b^2\|\nabla f\|^2`. So :math:`G^2 = 2\delta^2` and :math:`B^2 = 2b^2` in Assumption 3;
-where drifts have mean zero the product drops out, and :math:`G = \delta`, :math:`B = b`. In a round of :math:`K \ge 2`
-steps the flatter camp moves further, :math:`P_i = \eta(1 - \frac{K-1}{2K}\eta h(1 + bs_i) + \dots)`, so that the steep
-axis tends to :math:`x_\infty = \frac{K-1}{2K}\eta b\delta` to first order in :math:`\eta`: a gap of
+:math:`s_i\delta` at :math:`w^*` along the steep axis, at a distance :math:`x` from it :math:`s_i(\delta + bhx)`, of
+mean square at most :math:`2\delta^2 + 2b^2\|\nabla f\|^2`. So :math:`G^2 = 2\delta^2` and :math:`B^2 = 2b^2` in
+Assumption 3; where drifts have mean zero the product drops out, and :math:`G = \delta`, :math:`B = b`. In a round of
+:math:`K \ge 2` steps the flatter camp moves further, :math:`P_i = \eta(1 - \frac{K-1}{2K}\eta h(1 + bs_i) + \dots)`,
+so that the steep axis tends to :math:`x_\infty = \frac{K-1}{2K}\eta b\delta` to first order in :math:`\eta`: a gap of
 
 .. math:: \frac h2x_\infty^2 = \frac{(K-1)^2}{32K^2}\,h\,\eta^2B^2G^2
 
 that a smaller step lowers, while the flat axis needs a larger one. In the general convex case it costs as much as the
-start, :math:`F^2/(\eta T)`, for :math:`\eta` of the order of :math:`(hB^2G^2T/F^2)^{-1/3}`, and the worst flat curvature
-is :math:`1/(\eta T)`.
+start, :math:`F^2/(\eta T)`, for :math:`\eta` of the order of :math:`(hB^2G^2T/F^2)^{-1/3}`, and the worst flat
+curvature is :math:`1/(\eta T)`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ the start, which costs :math:`\eta\frac{D^2}N`, while CFL-R is at :math:`\frac{D
 gets, see ``cfl.theorem-4.2-sc``. The logarithm is that of :math:`LF^2/\varepsilon`, not of :math:`T`: it grows with
 :math:`F`. Drift: variances of means of :math:`T` independent draws, ``corrected@drift``.
 
-Instances: see :mod:`fltheory.bounds.cfl._rates`; FedAvg at its own best step by the closed form.
+Instances: see :mod:`fltheory.bounds.cfl._rate_sweeps`; FedAvg at its own best step by the closed form.
 
 Source: Guo, Lin, Tang, 2021, Remark 4.4, Lemma 3.5.
 """

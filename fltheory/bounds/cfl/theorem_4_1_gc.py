@@ -34,21 +34,25 @@ the lasting part gives :math:`R \le \sqrt{2a} + 2\eta TG/\sqrt N` and a gap of t
 .. math:: \varepsilon = \tilde O\Bigl(\frac{GF}{\sqrt N} + \frac{GF + DF/\sqrt N}{\sqrt T} + \frac{MF + c_{p_B}F^2}{T}
    + \sqrt[3]{\frac{(KG^2 + \sigma^2)F^4}{KT^2}} + \frac{\sqrt[3]{D^2F^4}}{T}\Bigr)
 
-remains.
+remains. For drifts that sum to zero :math:`\frac{G^2F^2}{\varepsilon^2}` is not needed, as in the strongly convex case
+(form ``corrected@cancelling``).
 
 **Derivation of the sharp form.** As for Theorem 4.2, general convex, with variance :math:`D^2`. For the lasting part:
 the curvature :math:`\lambda = G/(F\sqrt N)` makes a drift of :math:`G/\sqrt N` as costly as the distance from the
-start, :math:`GF/\sqrt N`.
+start, :math:`GF/\sqrt N`. For ``sharp@client-drift`` see Theorem 4.5, general convex.
 
 The square of :math:`F` cannot be spared either (form ``sharp@start``): without drift and noise a constant step
 :math:`\eta \le \eta_{\max}` leaves the mean of :math:`T` models on :math:`f(w) = \frac\lambda2 w^2` with
 :math:`\lambda = 1/(\eta_{\max}T)` a gap of at least :math:`\frac\lambda2F^2(1 - \frac1T)^{2T}`, of the order of
 :math:`\frac{LF^2}T`.
 
-Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by
-a closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size,
-all forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rates`. Client drifts that sum to zero do
-not act with one Hessian for all, so :math:`G` is only swept there.
+Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by a
+closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size, all
+forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the
+clients form two camps with different Hessians, so that :math:`G` acts.
+
+Growth: all sources together are also swept with :math:`B > 0`. Growth of the round drift (:math:`A > 0`) multiplies
+random drifts with the model; neither the closed form nor the exact engine covers it, so :math:`A = 0` throughout.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.1, (80).
 """

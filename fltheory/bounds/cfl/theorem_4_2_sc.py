@@ -52,7 +52,7 @@ corrected rate: the delays above are those of every step, and :math:`\eta_{\max}
 
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
-reading along the same points, see :mod:`fltheory.bounds.cfl._rates`.
+reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.2, (76).
 """

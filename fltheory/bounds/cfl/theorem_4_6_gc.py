@@ -32,7 +32,7 @@ The square of :math:`F` cannot be spared either (form ``sharp@start``): without 
 
 Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by
 a closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size, all
-forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rates`.
+forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.6, Table 1.
 """
