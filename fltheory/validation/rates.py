@@ -6,6 +6,10 @@ extrapolated (Aitken's :math:`\Delta^2`, exact if they approach their limit geom
 geometric grid do), and what they still move is taken for the uncertainty. A rate that misses a factor (of the number
 of clients, say) shows as an exponent that does not die out; a saturating one extrapolates to zero; sampling noise
 makes exponents scatter and the answer open.
+
+A statement without :math:`O` along sweeps has its constant in it and is held at every point; exponents are then
+reported, not judged. For either kind the margin is the smallest claimed over measured of all points of all sweeps: its
+inverse is the constant that the rate would need there.
 """
 
 from __future__ import annotations
@@ -16,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Rejected, Sweep, Sweeps
 from fltheory.bounds._space import plain
 from fltheory.errors import Diverged, NotApplicable
 from fltheory.validation.evaluate import read
-from fltheory.validation.trials import Memory, Trials
+from fltheory.validation.trials import LOOSE, Memory, Trials
 from fltheory.validation.verdict import Counterexample, Outcome, Verdict
 
 TOLERANCE = 0.005
@@ -45,6 +50,8 @@ class Trend:
         Exponents of the two sides between the last points.
     slope, low, high
         Exponent of their ratio in the limit, with the range that it may lie in.
+    firm
+        Whether the claimed side has its constant in it, so that it has to be at least the measured one at every point.
     """
 
     parameter: str
@@ -56,13 +63,29 @@ class Trend:
     slope: float
     low: float
     high: float
+    firm: bool = False
+
+    @property
+    def ratio(self) -> float:
+        """Largest measured over claimed."""
+        return float(np.max(np.divide(self.measured, self.claimed)))
 
     @property
     def outcome(self) -> Outcome:
-        """Bounded, growing, or not to be told from this sweep."""
+        """Bounded, growing, or not to be told from this sweep; with a constant, below it everywhere or not."""
+        if self.firm:
+            return Outcome.VIOLATED if self.ratio > 1.0 + LOOSE else Outcome.HOLDS
         if self.low > TOLERANCE:
             return Outcome.VIOLATED
         return Outcome.HOLDS if self.falling or self.high <= CLEAR else Outcome.INCONCLUSIVE
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """Both sides in words: their exponents, or with a constant their values where it is closest or too small."""
+        if not self.firm:
+            return f"{self.parameter}^{self.measured_slope:.4g}", f"{self.parameter}^{self.claimed_slope:.4g}"
+        worst = int(np.argmax(np.divide(self.measured, self.claimed)))
+        return f"{self.measured[worst]:.6g}", f"{self.claimed[worst]:.6g}"
 
     @property
     def falling(self) -> bool:
@@ -72,10 +95,11 @@ class Trend:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"outcome": self.outcome.value}
+        named = {name: getattr(self, name) for name in self.__slots__}
+        return named | {"sides": self.sides, "outcome": self.outcome.value}
 
 
-def trend(parameter: str, values: Any, measured: Any, claimed: Any) -> Trend:
+def trend(parameter: str, values: Any, measured: Any, claimed: Any, *, firm: bool = False) -> Trend:
     """Fit the exponents along one sweep.
 
     >>> t = trend("N", [1, 2, 4, 8, 16, 32], [1, 2, 4, 8, 16, 32], [1, 1, 1, 1, 1, 1])
@@ -95,6 +119,7 @@ def trend(parameter: str, values: Any, measured: Any, claimed: Any) -> Trend:
         slope,
         slope - doubt,
         slope + doubt,
+        firm,
     )
 
 
@@ -120,13 +145,15 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
             obstacles.append(f"{sweep.name}: {error}")
     growing = [t for t in trends if t.outcome is Outcome.VIOLATED]
     unclear = [t for t in trends if t.outcome is Outcome.INCONCLUSIVE]
-    worst = max(trends, key=lambda t: t.slope, default=None)
+    worst = max(trends, key=lambda t: t.ratio if t.firm else t.slope, default=None)
     if worst is None:
         outcome, reason = Outcome.NOT_APPLICABLE, "; ".join(obstacles)
     elif growing:
         outcome = Outcome.VIOLATED
         reason = "; ".join(
-            f"measured over claimed grows like {t.parameter}^{t.slope:.3g} ([{t.low:.3g}, {t.high:.3g}])"
+            f"measured over claimed is {t.ratio:.4g} along {t.parameter}"
+            if t.firm
+            else f"measured over claimed grows like {t.parameter}^{t.slope:.3g} ([{t.low:.3g}, {t.high:.3g}])"
             for t in growing
         )
     elif unclear or obstacles:
@@ -137,6 +164,9 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
                 *obstacles,
             ]
         )
+    elif worst.firm:
+        outcome = Outcome.HOLDS
+        reason = "below the constant along " + ", ".join(f"{t.parameter} (by {1 / t.ratio:.3g})" for t in trends)
     else:
         outcome = Outcome.HOLDS
         reason = "bounded along " + ", ".join(f"{t.parameter} (slope {t.slope:.3g})" for t in trends)
@@ -145,7 +175,7 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
         id=claim.id,
         variant=form.variant,
         outcome=outcome,
-        margin=trials.margin,
+        margin=min((1.0 / t.ratio for t in trends), default=None),
         method=check.method.value,
         instances=trials.instances,
         budget=sum(len(sweep.values) for sweep in check.sweeps),
@@ -173,7 +203,8 @@ def _measure(trials: Trials, sweep: Sweep) -> Trend:
         trials.instances += 1
         sides.append((lhs, rhs))
     measured, claimed = zip(*sides, strict=True)
-    return trend(sweep.name, sweep.values, measured, claimed)
+    firm = not any(relation.has(BigO) for relation in trials.form.sources)
+    return trend(sweep.name, sweep.values, measured, claimed, firm=firm)
 
 
 def _as_counterexample(trials: Trials, check: Sweeps, grown: Trend) -> Counterexample:
@@ -182,9 +213,9 @@ def _as_counterexample(trials: Trials, check: Sweeps, grown: Trend) -> Counterex
         id=trials.claim.id,
         variant=trials.form.variant,
         parameters={**plain(dict(sweep.base)), sweep.name: list(sweep.values)},
-        lhs=f"{grown.parameter}^{grown.measured_slope:.4g}",
-        rhs=f"{grown.parameter}^{grown.claimed_slope:.4g}",
-        ratio=None,
+        lhs=grown.sides[0],
+        rhs=grown.sides[1],
+        ratio=grown.ratio if grown.firm else None,
         sign=">",
         relation=0,
         where={},

@@ -100,12 +100,12 @@ def _replay_sweep(stored: Mapping[str, Any], claim: Claim, source: Sweeps) -> Re
     sweep = Sweep(names[0], values, {**parameters})
     form = claim.form(stored["variant"])
     verdict = check_rate(claim, form, Sweeps(source=source.source, sweeps=(sweep,)), seed=stored["seed"])
-    trend = verdict.evidence["sweeps"][0]
+    lhs, rhs = verdict.evidence["sweeps"][0]["sides"]
     return Replayed(
         id=claim.id,
         variant=form.variant,
         violated=verdict.outcome is Outcome.VIOLATED,
-        lhs=f"{names[0]}^{trend['measured_slope']:.4g}",
-        rhs=f"{names[0]}^{trend['claimed_slope']:.4g}",
+        lhs=lhs,
+        rhs=rhs,
         arithmetic="float64",
     )

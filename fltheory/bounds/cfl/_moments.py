@@ -1,15 +1,19 @@
-r"""Closed form of what CFL-R and FedAvg do on the noisy quadratic, and the best constant step by it.
+r"""Closed form of what CFL-R and FedAvg do on quadratics whose Hessians commute, and the best constant step by it.
 
-The objective is :math:`f(w) = \frac12 (w - w^*)^\top \Lambda (w - w^*)` with gradients :math:`\nabla f + \delta_{t,i} +
-\xi_{t,i} + \nu_{t,i,k}` and no growth (:math:`A = B = 0`). With :math:`\eta = K\eta_l`, :math:`P =
-\eta_l\sum_{k<K}(1 - \eta_l\lambda)^k` and :math:`\rho = 1 - \lambda P` on the axis with eigenvalue :math:`\lambda`, a
-round of either method is
+Clients have the gradients :math:`\lambda_i(w - w^*) + \delta_i + \delta_{t,i} + \xi_{t,i} + \nu_{t,i,k}` on an axis of
+their common basis: :math:`\lambda_i` with mean :math:`\lambda`, :math:`\delta_i` that stay, :math:`\delta_{t,i}` and
+:math:`\xi_{t,i}` new in every round, noise :math:`\nu`. With :math:`\eta = K\eta_l` and the gains :math:`P_i =
+\eta_l\sum_{k<K}(1 - \eta_l\lambda_i)^k`, a round of either method is
 
-.. math:: w_{t+1} - w^* = \rho\,(w_t - w^*) - P\,b_t + \text{noise}, \qquad
-   b_t = \begin{cases}\zeta_t & \text{FedAvg} \\ \frac1t\sum_{\tau \le t}\zeta_\tau & \text{CFL-R}\end{cases}
+.. math:: w_{t+1} - w^* = \Bigl(1 - \frac1N\sum_iP_i\lambda_i\Bigr)(w_t - w^*) - \frac1N\sum_iP_i(\delta_i + b_{t,i})
+   + \text{noise}, \qquad
+   b_{t,i} = \begin{cases}\zeta_{t,i} & \text{FedAvg} \\
+   \frac1t\sum_{\tau \le t}\zeta_{\tau,i} & \text{CFL-R}\end{cases}
 
-with :math:`\zeta_t` the mean over clients of the drifts of round :math:`t`. So every weighted mean of models is linear
-in independent drifts, and its second moment is a sum of squares.
+with :math:`\zeta_{t,i} = \delta_{t,i} + \xi_{t,i}`. So every weighted mean of models is linear in independent drifts,
+and its second moment is a sum of squares. If all clients have the same Hessian only the mean :math:`\bar\delta`
+counts; if not, drifts that sum to zero leave :math:`\frac1N\sum_i(P_i - \bar P)\delta_i`, of the order of
+:math:`\eta^2`.
 """
 
 from __future__ import annotations
@@ -19,10 +23,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.checks import Floats
+from fltheory.errors import InvalidParameter
 from fltheory.quadratic.problem import Quadratic
 
-LARGEST = (np.sqrt(7.0) - 1.0) / 12.0
-r"""The largest step that the paper allows, :math:`\eta L`, for :math:`\eta_g = c_{p_B} = 1`."""
+
+def largest(growth_sq: float) -> float:
+    r"""Return the largest step that the paper allows, :math:`\eta L`, for :math:`\eta_g = 1`.
+
+    Parameters
+    ----------
+    growth_sq
+        :math:`B^2 + A^2`, one less than :math:`c_{p_B}`.
+    """
+    c = 1.0 + growth_sq
+    return float((np.sqrt(6.0 + c) - np.sqrt(c)) / (12.0 * np.sqrt(c)))
+
+
+LARGEST = largest(0.0)
+"""The same without growth."""
 
 _SMALLEST = 1e-9
 """Smallest step that is tried, as a fraction of the largest one."""
@@ -30,16 +48,21 @@ _SMALLEST = 1e-9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Moments:
-    r"""Second moments on a noisy quadratic with one Hessian.
+    r"""Second moments on a quadratic whose Hessians commute.
 
     Parameters
     ----------
-    curvature, away, bias
-        Eigenvalues, :math:`w_0 - w^*` and the clients' mean of the lasting drift, shape ``(dim,)`` each.
-    spread
-        Variance per coordinate of the clients' mean of the drifts that are new in every round.
+    curvature, away
+        Eigenvalues of the objective and :math:`w_0 - w^*`, shape ``(dim,)`` each.
+    hessians
+        Eigenvalues of the clients, shape ``(1 | clients, dim)``.
+    lasting
+        Drift of every client at :math:`w^*` that stays, shape ``(clients, dim)``.
+    spread, balanced
+        Variance per coordinate of the clients' mean of the drifts that are new in every round; of those that sum to
+        zero, which have none, :math:`1/(N - 1)` of the variance of one client's.
     noise
-        The same for the noise of one step.
+        Of the clients' noise of one step, divided by their number, shape ``(clients, 1)``.
     local_steps
         Steps per round.
     remembers
@@ -52,9 +75,11 @@ class Moments:
 
     curvature: Floats
     away: Floats
-    bias: Floats
+    hessians: Floats
+    lasting: Floats
     spread: float
-    noise: float
+    balanced: float
+    noise: Floats
     local_steps: int
     remembers: bool
     prox: float = 0.0
@@ -64,22 +89,36 @@ class Moments:
     def of(
         cls, problem: Quadratic, local_steps: int, *, remembers: bool, prox: float = 0.0, mirrored: bool = False
     ) -> Moments:
-        """Return the moments of a problem whose clients share one Hessian, given by its eigenvalues."""
-        inside = problem.unrotated()
-        drift = inside.round_drift_sq + (0.0 if inside.fresh_drift_centred else inside.fresh_drift_sq)
-        share = problem.num_clients * problem.dim
-        assert inside.client_drift is not None
+        """Return the moments of a problem whose Hessians are given by their eigenvalues, all clients weighing alike."""
+        if problem.is_dense or np.ptp(problem.weights) > 0 or problem.round_growth > 0 or problem.hessian_noise > 0:
+            raise InvalidParameter(
+                "Moments.of needs Hessians in a common basis, equal weights, no round_growth and no hessian_noise, got "
+                f"hessian of shape {problem.hessian.shape}, weights from {problem.weights.min():g} to "
+                f"{problem.weights.max():g}, round_growth={problem.round_growth:g}, "
+                f"hessian_noise={problem.hessian_noise:g}; run the exact engine, or sample"
+            )
+        goal = problem.objective_inside()
+        clients, fresh, centred = problem.num_clients, problem.fresh_drift_sq, problem.fresh_drift_centred
+        scale = 1.0 + np.asarray(problem.client_growth)[:, None]
+        drift = problem.round_drift_sq + (0.0 if centred else fresh)
         return cls(
-            curvature=inside.hessian[0],
-            away=inside.start - inside.objective().w_star,
-            bias=inside.client_drift.mean(axis=0),
-            spread=drift / share,
-            noise=float(inside.noise_sq.mean()) / share,
+            curvature=problem.weights @ np.broadcast_to(problem.hessian, (clients, problem.dim)),
+            away=problem.inward(problem.start) - goal.w_star,
+            hessians=scale * problem.hessian if np.ptp(scale) > 0 else scale[:1] * problem.hessian,
+            lasting=scale * (problem.hessian * goal.w_star + problem.linear) + np.asarray(problem.client_drift),
+            spread=drift / (clients * problem.dim),
+            balanced=fresh / ((clients - 1) * problem.dim) if centred else 0.0,
+            noise=problem.noise_sq[:, None] / (clients * problem.dim),
             local_steps=local_steps,
             remembers=remembers,
             prox=prox,
             mirrored=mirrored,
         )
+
+    @property
+    def bias(self) -> Floats:
+        """The clients' mean of the drift that stays."""
+        return np.asarray(self.lasting.mean(axis=0))
 
     def loss(self, steps: Floats, weights: Floats, *, power: int = 1, over_rounds: bool = False) -> Floats:
         r"""Return :math:`\mathbb E\sum_j\lambda_j^{\mathrm{power}} (w - w^*)_j^2` of weighted means of models.
@@ -97,28 +136,33 @@ class Moments:
         """
         weights = weights / weights.sum(axis=1, keepdims=True)
         rounds = weights.shape[1] - 1
-        local = steps[:, None] / self.local_steps
-        shrink = 1.0 - local * (self.curvature + self.prox)
+        # Axes: steps, clients, dimensions.
+        local = steps[:, None, None] / self.local_steps
+        shrink = 1.0 - local * (self.hessians + self.prox)
         powers = [shrink**k for k in range(self.local_steps)]
-        gain = local * sum(powers)
+        gains = local * sum(powers)
         noisy = local**2 * sum(p * p for p in powers)
-        keep = 1.0 - gain * self.curvature
-        response = _response(weights, keep)
-        start, moved = response[..., 0], gain[..., None] * response[..., 1:]
+        gain = gains.mean(axis=1)
+        response = _response(weights, 1.0 - (gains * self.hessians).mean(axis=1))
+        start, moved = response[..., 0], response[..., 1:]
         number = np.arange(1.0, rounds + 1.0)
         # Round t passes on the mean of the drifts so far, so that a drift acts through all later rounds.
         carried = np.cumsum((moved / number)[..., ::-1], axis=-1)[..., ::-1] if self.remembers else moved
         share = 1.0 / number if self.remembers else np.ones(rounds)
         goal = 1.0 / self.curvature if over_rounds else np.zeros_like(self.curvature)
-        drift = ((carried - goal[:, None] / rounds) ** 2).sum(axis=-1)
-        noise = ((share * response[..., 1:]) ** 2).sum(axis=-1)
-        near, far = start * self.away, (moved.sum(axis=-1) - goal) * self.bias
+        drift = ((gain[..., None] * carried - goal[:, None] / rounds) ** 2).sum(axis=-1)
+        # What the clients' gains have in common acts through the mean of the drifts only.
+        uneven = gains.var(axis=1) * (carried**2).sum(axis=-1)
+        noise = (self.noise * noisy).mean(axis=1) * ((share * moved) ** 2).sum(axis=-1)
+        near = start * self.away
+        far = moved.sum(axis=-1) * (gains * self.lasting).mean(axis=1) - goal * self.bias
         second = (
             near**2
             + far**2
             - (0.0 if self.mirrored else 2.0) * near * far
-            + self.spread * drift
-            + self.noise * noisy * noise
+            + self.spread * (drift + uneven)
+            + self.balanced * uneven
+            + noise
         )
         return np.asarray((self.curvature**power * second).sum(axis=1))
 
@@ -159,9 +203,11 @@ def averaging(steps: Floats, rounds: int, mu: float) -> Floats:
     return np.asarray(weights)
 
 
-def best_step(moments: Moments, rounds: int, mu: float, *, over_rounds: bool = False) -> tuple[float, float]:
-    """Return the best constant step per round and the expected gap of the weighted mean with it."""
-    low, high = _SMALLEST * LARGEST, LARGEST
+def best_step(
+    moments: Moments, rounds: int, mu: float, *, high: float = LARGEST, over_rounds: bool = False
+) -> tuple[float, float]:
+    """Return the best constant step per round, ``high`` at most, and the expected gap of the weighted mean with it."""
+    low = _SMALLEST * high
     # The loss need not have one minimum only, so the first grid covers everything; later ones close in on its best.
     for count in (28, 9, 9, 9):
         steps = np.geomspace(low, high, count)

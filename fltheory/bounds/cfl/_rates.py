@@ -1,33 +1,38 @@
-r"""Shared by the rates of the CFL paper: instances, the best constant step, and the sweeps along which rates are held.
+r"""Instances of the rates of the CFL paper: quadratics, the best constant step, and the letters of a rate.
 
-All rates are measured on the noisy quadratic of :mod:`fltheory.bounds.cfl._moments` with :math:`L = 1` and
-:math:`\eta_g = 1`. A theorem promises that some constant step works; that step is looked for on a grid by the closed
-form. Strongly convex: eigenvalues :math:`\mu = 1/\kappa` and 1. General convex: one eigenvalue :math:`\lambda` that
-nobody knows, so the worst one. Up to constants the gap is :math:`\lambda F^2` as long as the start is felt, and
-:math:`V/\lambda` once it is forgotten, :math:`V` the mean square of what the drifts leave in the mean of all models; so
-the worst curvature is :math:`\sqrt V/F`, and at least :math:`1/T`, with
+All rates are measured on the quadratics of :mod:`fltheory.bounds.cfl._moments` with :math:`L = 1` and :math:`\eta_g =
+1`. A theorem promises that some constant step works; that step is looked for on a grid by the closed form, up to the
+largest one that the paper allows. Strongly convex: eigenvalues :math:`\mu = 1/\kappa` and 1. General convex: one
+eigenvalue :math:`\lambda` that nobody knows, so the worst one. Up to constants the gap is :math:`\lambda F^2` as long
+as the start is felt, and :math:`V/\lambda` once it is forgotten, :math:`V` the mean square of what the drifts leave in
+the mean of all models; so the worst curvature is :math:`\sqrt V/F`, and at least :math:`1/T`, with
 
 * :math:`V = \frac{D^2}{NT}` for drifts that are new in every round (with :math:`G^2` in S1), for both methods;
 * :math:`V = \frac{\sigma^2}{NKT}` for the noise of FedAvg, :math:`\frac{\sigma^2}{NKT^2}` for that of CFL-R, which is
   divided by the number of the round;
 * :math:`V = \frac{G^2}{N}` for drawn drifts that stay.
 
-**Sweeps.** Every source of error is swept alone, in the range where its term leads, along every parameter that a rate
-may contain: :math:`T, N, K`, its own size, :math:`F`, and the curvature (:math:`\kappa` where :math:`\mu` is known;
-flatter and steeper than the worst one where it is not). In the general convex case the range is
-:math:`F\sqrt{N/T} < D < LF\sqrt{NT}`: below, the start leads, and above, the gap saturates at :math:`LF^2/2` because a
-vanishing step does no harm. Then all sources together, and none. A soft O has one logarithm, :math:`\ln(T + LF^2 /
-\varepsilon)`, so where a rate is exact, measured over claimed falls like :math:`1/\ln T`; it settles no sooner.
+**Two camps.** Client drifts that sum to zero do not move the model if all clients have one Hessian. With growth
+(:math:`B > 0`) the clients form two camps of signs :math:`s_i`, :math:`\sum_is_i = 0` and :math:`\sum_is_i^2 = N` (one
+client is neutral if their number is odd). On a steep axis client :math:`i` has the eigenvalue :math:`h(1 + bs_i)`, the
+largest of which is :math:`L`; a flat axis with eigenvalue :math:`\mu` or :math:`\lambda` is the same for all, and the
+start lies along it. The camps pull apart: in S2, with drifts that sum to zero, client :math:`i` has the drift
+:math:`s_i\delta` at :math:`w^*` along the steep axis, at a distance :math:`x` from it :math:`s_i(\delta + bhx)`, of
+mean square at most :math:`2\delta^2 + 2b^2\|\nabla f\|^2`. So :math:`G^2 = 2\delta^2` and :math:`B^2 = 2b^2` in
+Assumption 3; where drifts have mean zero the product drops out, and :math:`G = \delta`, :math:`B = b`. In a round of
+:math:`K \ge 2` steps the flatter camp moves further, :math:`P_i = \eta(1 - \frac{K-1}{2K}\eta h(1 + bs_i) + \dots)`,
+so that the steep axis tends to :math:`x_\infty = \frac{K-1}{2K}\eta b\delta` to first order in :math:`\eta`: a gap of
 
-The number of rounds is swept with the exact engine, up to thousands of rounds; the other parameters by the closed
-form, which agrees with the engine. With the mean of all rounds' objectives as objective (``over-rounds``) the closed
-form is all there is.
+.. math:: \frac h2x_\infty^2 = \frac{(K-1)^2}{32K^2}\,h\,\eta^2B^2G^2
+
+that a smaller step lowers, while the flat axis needs a larger one. In the general convex case it costs as much as the
+start, :math:`F^2/(\eta T)`, for :math:`\eta` of the order of :math:`(hB^2G^2T/F^2)^{-1/3}`, and the worst flat
+curvature is :math:`1/(\eta T)`.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,9 +41,10 @@ import numpy as np
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.bounds._algebra import Env
-from fltheory.bounds._claim import Experiments, Instances, Method, Sweep, Sweeps
+from fltheory.bounds._claim import Experiments, Instances, Method, Rejected, Sweep, Sweeps
 from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds.cfl._moments import LARGEST, Moments, averaging, best_step
+from fltheory.bounds.cfl._moments import Moments, averaging, best_step, largest
+from fltheory.checks import Floats
 from fltheory.experiment import Experiment
 from fltheory.participation import Participation
 from fltheory.quadratic.generators import noisy_quadratic
@@ -53,9 +59,10 @@ SPACE = Space(
         "D": Real(0, 1e6),
         "G": Real(0, 1e6),
         "sigma": Real(0, 1e12),
-        "kappa": Real(1, 10000, log=True),
+        "B": Real(0, 1),
+        "kappa": Real(1, 1e6, log=True),
         "steep": Real(1, 100, log=True),
-        "F": Real(0.01, 1e9, log=True),
+        "F": Real(0.01, 1e21, log=True),
     }
 )
 
@@ -89,6 +96,24 @@ class Setting:
         """Whether the clients' mean drift is the same in all rounds and not zero."""
         return self.scenario == "S2" and not self.centred
 
+    @property
+    def balanced(self) -> bool:
+        """Whether the client drifts stay and sum to zero, so that they act through two camps only."""
+        return self.scenario == "S2" and self.centred
+
+    def camps(self, point: Params) -> tuple[Floats, float]:
+        """Return what the camps multiply the common steep eigenvalue by, shape ``(clients,)``, and that eigenvalue."""
+        signs = camp_signs(int(point["N"])) * float(point["B"]) * (np.sqrt(0.5) if self.balanced else 1.0)
+        factors = 1.0 + signs
+        steep = 1.0 / float(factors.max())
+        if (self.strongly and float(factors.min()) * steep < self.curvature(point)) or factors.min() < 0:
+            raise Rejected(f"B = {float(point['B']):g} makes the flatter camp flatter than mu")
+        return factors, steep
+
+    def drift_apart(self, point: Params) -> float:
+        r"""Return :math:`\delta`, how far the drift of every client is from that of the mean at the minimiser."""
+        return float(point["G"]) * (float(np.sqrt(0.5)) if self.balanced and float(point["B"]) > 0 else 1.0)
+
     def curvature(self, point: Params) -> float:
         """Return the smaller eigenvalue: the given one, or the worst one, made steeper or flatter."""
         rounds, far = float(point["T"]), float(point["F"])
@@ -97,22 +122,30 @@ class Setting:
         fresh = float(point["D"]) ** 2 + (float(point["G"]) ** 2 if self.scenario == "S1" else 0.0)
         noise = float(point["sigma"]) ** 2 / int(point["K"]) / (rounds if self.remembers else 1.0)
         left = (max(fresh, noise) / rounds + (float(point["G"]) ** 2 if self.lasting else 0.0)) / int(point["N"])
-        worst = max(1.0 / (LARGEST * rounds), float(np.sqrt(left)) / far)
+        high = largest(float(point["B"]) ** 2)
+        worst = max(1.0 / (high * rounds), float(np.sqrt(left)) / far)
+        if self.balanced and float(point["B"]) > 0:
+            steps = int(point["K"])
+            moved = self.camps(point)[1] * ((steps - 1) / (4 * steps) * float(point["B"]) * float(point["G"])) ** 2
+            worst = max(worst, (moved / (far * rounds) ** 2) ** (1 / 3))
         return float(min(1.0, worst * float(point["steep"]) / float(point["kappa"])))
 
     def problem(self, point: Params) -> Quadratic:
         r"""Return the instance.
 
-        The start is equally far along all axes. Drawn client drifts that stay have a mean of mean square
-        :math:`G^2/N`; here it is that long in every draw, equally along all axes, and points either way.
+        The start is equally far along all axes; with two camps it lies along the flat one. Drawn client drifts that
+        stay have a mean of mean square :math:`G^2/N`; here it is that long in every draw, equally along all axes, and
+        points either way.
         """
-        low, clients, drift_sq = self.curvature(point), int(point["N"]), float(point["G"]) ** 2
+        low, clients, drift_sq = self.curvature(point), int(point["N"]), self.drift_apart(point) ** 2
+        apart = float(point["B"]) > 0
+        factors, high = self.camps(point) if apart else (np.ones(1), 1.0 if self.strongly else low)
         around = drift_sq * (1.0 - 1.0 / clients) if self.lasting else drift_sq
         made = noisy_quadratic(
-            dim=2 if self.strongly else 1,
+            dim=2 if self.strongly or apart else 1,
             num_clients=clients,
-            mu=low,
-            L=1.0 if self.strongly else low,
+            mu=min(low, high),
+            L=high,
             rotated=False,
             radius=float(point["F"]),
             scenario=self.scenario,
@@ -122,9 +155,19 @@ class Setting:
             noise_sq=float(point["sigma"]) ** 2,
         )
         assert made.client_drift is not None
-        stays = float(np.sqrt(drift_sq / (clients * made.dim))) if self.lasting else 0.0
-        away = float(point["F"]) / np.sqrt(made.dim)
-        return replace(made, linear=-made.hessian * away, client_drift=made.client_drift + stays)
+        if not apart:
+            away, hessian = np.full(made.dim, float(point["F"]) / np.sqrt(made.dim)), made.hessian
+        else:
+            away = np.array([float(point["F"]), 0.0])
+            hessian = np.stack([np.full(clients, low), high * factors], axis=1)
+        if apart and self.balanced:
+            drift = np.outer(camp_signs(clients), [0.0, np.sqrt(drift_sq)])
+        else:
+            stays = float(np.sqrt(drift_sq / (clients * made.dim))) if self.lasting else 0.0
+            drift = made.client_drift + stays
+        return replace(
+            made, hessian=hessian, linear=-hessian * away, constant=np.zeros(len(hessian)), client_drift=drift
+        )
 
     def moments(self, point: Params, *, remembers: bool) -> Moments:
         """Return the moments of one of the methods."""
@@ -163,13 +206,12 @@ class Setting:
 
     def letters(self, point: Params, gap: float) -> Env:
         """Return the letters of a rate, given the accuracy."""
-        named = {f"rate_{name}": float(point[name]) for name in ("T", "K", "F", "G", "D", "sigma")}
+        named = {f"rate_{name}": float(point[name]) for name in ("T", "K", "F", "G", "D", "B", "sigma")}
         return {
             **named,
             "rate_eps": gap,
             "rate_A": 0.0,
-            "rate_B": 0.0,
-            "rate_eta_max": LARGEST,
+            "rate_eta_max": largest(float(point["B"]) ** 2),
             "N": float(point["N"]),
             "mu": self.curvature(point),
             "L": 1.0,
@@ -187,129 +229,28 @@ class Setting:
 
     def check(self, *sweeps: Sweep, kind: str = "engine") -> Sweeps:
         """Return a check along sweeps: as the points say, with the mean over rounds as objective, or against FedAvg."""
-        if kind == "over-rounds":
-            source: Instances | Experiments = Instances(
-                space=SPACE, realise=self.over_rounds, method=Method.EXACT, rational=False
-            )
-        else:
-            read = self.against_fedavg if kind == "against-fedavg" else self.quantities
-            source = Experiments(space=SPACE, experiment=self.experiments, quantities=read)
-        return Sweeps(source=source, sweeps=sweeps)
+        return Sweeps(source=_source(self, kind), sweeps=sweeps)
 
-    def acts(self, source: str) -> bool:
-        """Return whether a source of error moves the model: with one Hessian, drifts that sum to zero do not."""
-        return source != "G" or self.scenario == "S1" or self.lasting
 
-    def size(self, source: str) -> float:
-        r"""Return how large a source is where it leads; the noise of CFL-R does only above :math:`F\sqrt{NK}`."""
-        if self.strongly:
-            return 0.5 if self.lasting and source == "G" else 1.0
-        return {"D": 4.0, "G": 0.5 if self.lasting else 4.0, "sigma": 64.0 if self.remembers else 8.0}[source]
+@functools.cache
+def _source(setting: Setting, kind: str) -> Instances | Experiments:
+    """Return where the instances of a setting come from, one object for all checks, which then share what is run."""
+    if kind == "over-rounds":
+        return Instances(space=SPACE, realise=setting.over_rounds, method=Method.EXACT, rational=False)
+    read = setting.against_fedavg if kind == "against-fedavg" else setting.quantities
+    return Experiments(space=SPACE, experiment=setting.experiments, quantities=read)
 
-    def alone(self, source: str, *, attained: bool = False) -> tuple[Sweep, ...]:
-        """Return sweeps of every parameter with one source of error only, from the range where it leads.
 
-        Parameters
-        ----------
-        source
-            ``D``, ``G`` or ``sigma``.
-        attained
-            Stay in the family that attains a rate: no curvature but the worst one where it is not known, and no source
-            so large that the gap saturates.
-        """
-        size = self.size(source)
-        base = {**self._base(), source: size}
-        far = float(base["F"])
-        # What does not last is seen only after the generous exponential of these bounds has died out.
-        fading = self.lasting and self.strongly and source != "G"
-        return (
-            sweep("T", 256, 8192, base) if fading else sweep("T", 64, 2048, {**base, "by": "engine"}),
-            *(() if self.clients else (sweep("N", 2, 64, base),)),
-            sweep("K", 1, 32, base),
-            sweep(source, size / 16, 2 * size, base)
-            if attained
-            else sweep(source, size / 16, 1e4 * self._saturation(source, base), base, points=8),
-            # Up to where the start leads.
-            sweep("F", far / 2, 1e7 * far, base),
-            *(() if attained and not self.strongly else self._bent(base, attained=attained)),
-        )
+def camp_signs(clients: int) -> Floats:
+    """Return signs of two camps with sum 0 and mean square 1; the middle one of an odd number of clients is neutral.
 
-    def _saturation(self, source: str, base: Params) -> float:
-        """Return about how large a source is when no step does better than a vanishing one."""
-        far, clients, rounds = float(base["F"]), int(base["N"]), int(base["T"])
-        if source != "sigma":
-            return far * float(np.sqrt(clients * rounds))
-        return far * float(np.sqrt(clients * int(base["K"]) * rounds * (rounds if self.remembers else 1)))
-
-    def start(self, *, attained: bool = False) -> tuple[Sweep, ...]:
-        """Return sweeps without any drift and noise."""
-        base = self._base()
-        return (
-            sweep("T", 256, 8192, {**base, "kappa": 4.0} if self.strongly else base),
-            sweep("K", 1, 32, base),
-            sweep("F", 1, 1e4, base),
-            *(() if attained else self._bent(base)),
-        )
-
-    def everything(self, *sources: str) -> tuple[Sweep, ...]:
-        """Return the sweeps of a rate that contains these sources: each alone, all together, and none."""
-        # Where the curvature is the worst one for a drift that stays, it has to lead within the rounds.
-        shy = 8.0 if self.lasting and not self.strongly else 1.0
-        acting = tuple(source for source in sources if self.acts(source))
-        loud = {**self._base(), **{source: self.size(source) / (1.0 if source == "G" else shy) for source in acting}}
-        idle = tuple(sweep(source, 1 / 16, 1e5, loud) for source in sources if source not in acting)
-        together = (sweep("T", 64, 2048, {**loud, "by": "engine"}), *self._bent(loud), *idle)
-        return (*(s for source in acting for s in self.alone(source)), *together, *self.start())
-
-    def attained_over_rounds(self, source: str) -> tuple[Sweep, ...]:
-        r"""Return sweeps of one drift for the mean over rounds as objective.
-
-        The condition number is swept with many rounds: the memory of the weights, :math:`\kappa/\eta` rounds, has to be
-        short against their number.
-        """
-        return self._longer(self.alone(source, attained=True))
-
-    def over_all_rounds(self, *sources: str) -> tuple[Sweep, ...]:
-        """Return all sweeps for the mean over rounds as objective; of the condition number with one source at a time.
-
-        Noise and drifts cost the same power of the number of rounds there, so that together neither leads.
-        """
-        kept = (s for s in self.everything(*sources) if s.name != "kappa" or _alone(s.base))
-        return self._longer(tuple(kept))
-
-    def _longer(self, sweeps: tuple[Sweep, ...]) -> tuple[Sweep, ...]:
-        """Return sweeps in which the condition number, where drifts lead, is swept with four times as many rounds."""
-        return tuple(
-            replace(s, base={**s.base, "T": 4 * s.base["T"]})
-            if s.name == "kappa" and self.strongly and self._drifts(s.base)
-            else s
-            for s in sweeps
-        )
-
-    def _drifts(self, base: Params) -> bool:
-        return float(base["D"]) > 0 or (self.acts("G") and float(base["G"]) > 0)
-
-    def _base(self) -> Mapping[str, Any]:
-        base = {**BASE, "N": self.clients or 2}
-        if not self.strongly:
-            return base
-        return {**base, "T": 1024, **({"kappa": 1.0, "F": 256.0} if self.lasting else {"kappa": 2.0, "F": 8.0})}
-
-    def _bent(self, base: Mapping[str, Any], *, attained: bool = False) -> tuple[Sweep, ...]:
-        r"""Return sweeps of the curvature: of the known one, or away from the worst one in both directions.
-
-        The condition number stays well below :math:`\eta T`, from where on the start leads; noise fades faster than
-        drifts, so the start leads earlier. The generous exponential in the bounds for drifts that stay is seen only
-        above. A rate that is attained needs a larger one, since both eigenvalues contribute, like
-        :math:`1 + 1/\kappa`.
-        """
-        if self.strongly:
-            ends = (
-                ((2, 64) if attained else (1, 16)) if self._drifts(base) else (512, 16384) if self.lasting else (1, 8)
-            )
-            return (sweep("kappa", *ends, {**base, "T": 4096}),)
-        steepest = min(32.0, 1.0 / self.curvature(base))
-        return (sweep("kappa", 1, 1024, base), sweep("steep", 1, steepest, base))
+    >>> camp_signs(4).tolist()
+    [-1.0, -1.0, 1.0, 1.0]
+    """
+    if clients < 2:
+        raise Rejected(f"two camps need two clients, got {clients}")
+    signs = np.sign(np.arange(clients) - (clients - 1) / 2)
+    return np.asarray(signs / np.sqrt(np.mean(signs**2)))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -318,28 +259,11 @@ def _tuned(
 ) -> tuple[float, float]:
     params = dict(point)
     moments = setting.moments(params, remembers=remembers)
-    return best_step(moments, int(params["T"]), setting.known_mu(params), over_rounds=over_rounds)
+    high = largest(float(params["B"]) ** 2)
+    return best_step(moments, int(params["T"]), setting.known_mu(params), high=high, over_rounds=over_rounds)
 
 
 def tuned(setting: Setting, point: Params, *, remembers: bool, over_rounds: bool = False) -> tuple[float, float]:
     """Return the best constant step per round and the gap with it; the forms of a claim share their points."""
     key = tuple(sorted((name, value) for name, value in point.items() if name != "by"))
     return _tuned(setting, key, remembers, over_rounds)
-
-
-def _alone(base: Params) -> bool:
-    return sum(float(base[source]) > 0 for source in ("D", "G", "sigma")) <= 1
-
-
-BASE: Mapping[str, Any] = {
-    "T": 512, "N": 2, "K": 2, "by": "formula", "D": 0.0, "G": 0.0, "sigma": 0.0, "kappa": 1.0, "steep": 1.0,
-    "F": 1.0,
-}  # fmt: skip
-"""Base of all sweeps: no source of error."""
-
-
-def sweep(name: str, low: float, high: float, base: Params, *, points: int = 6) -> Sweep:
-    """Return a geometric sweep of one parameter; whole numbers stay whole."""
-    values = np.geomspace(low, high, points)
-    numbers = tuple(round(float(v)) if name in ("T", "N", "K") else float(v) for v in values)
-    return Sweep(name, numbers, {**base, name: numbers[0]})

@@ -16,7 +16,7 @@ has collected twice the variance of FedAvg's, and the mean of all models up to f
 weigh more than the distance from the start, and often on the averaged model, because averaging models already
 does for FedAvg what memory does for CFL-R.
 
-**Derivation of the corrected form.** With :math:`\rho = 1 - \lambda P` as in :mod:`fltheory.bounds.cfl._rates`, drift
+**Derivation of the corrected form.** With :math:`\rho = 1 - \lambda P` as in :mod:`fltheory.bounds.cfl._moments`, drift
 :math:`s` enters the last model of FedAvg with weight :math:`a_s = P\rho^{T-s}`, that of CFL-R with :math:`C_s =
 \sum_{t\ge s}a_t/t`. Summing by parts, :math:`\sum_sC_s^2 = \sum_sa_s(2C_s - a_s/s)`, and :math:`\sum_s a_sC_s =
 \sum_t\frac{a_t}t\sum_{s\le t}a_s \le \sum_ta_t^2`, as :math:`|a_s|` increases with :math:`s`. So :math:`\sum C_s^2 <

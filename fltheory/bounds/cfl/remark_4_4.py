@@ -25,7 +25,7 @@ the start, which costs :math:`\eta\frac{D^2}N`, while CFL-R is at :math:`\frac{D
 gets, see ``cfl.theorem-4.2-sc``. The logarithm is that of :math:`LF^2/\varepsilon`, not of :math:`T`: it grows with
 :math:`F`. Drift: variances of means of :math:`T` independent draws, ``corrected@drift``.
 
-Instances: see :mod:`fltheory.bounds.cfl._rates`; FedAvg at its own best step by the closed form.
+Instances: see :mod:`fltheory.bounds.cfl._rate_sweeps`; FedAvg at its own best step by the closed form.
 
 Source: Guo, Lin, Tang, 2021, Remark 4.4, Lemma 3.5.
 """
@@ -38,8 +38,9 @@ from fltheory.bounds._algebra import BigO, Env, scalar
 from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Source, Sweeps
 from fltheory.bounds._space import Choice, Integer, Params, Real, Space
 from fltheory.bounds._symbols import L
+from fltheory.bounds.cfl._rate_sweeps import alone, sweep
 from fltheory.bounds.cfl._rate_symbols import D, F, G, T, eps, rival
-from fltheory.bounds.cfl._rates import Setting, sweep
+from fltheory.bounds.cfl._rates import Setting
 
 client_s1 = scalar("rem_client_s1", r"v_{\delta,S1}", "variance of the client drift in a step of CFL-R, scenario S1")
 client_s2 = scalar("rem_client_s2", r"v_{\delta,S2}", "variance of the client drift in a step of CFL-R, scenario S2")
@@ -82,7 +83,7 @@ claim = Claim(
         Form(
             variant="published@s2",
             statement=Le(eps, BigO(log(T) * rival / T)),
-            check=same.check(*same.alone("D"), kind="against-fedavg"),
+            check=same.check(*alone(same, "D"), kind="against-fedavg"),
         ),
         Form(variant="published@drift-s2", statement=Le(client_s2, BigO(G**2 / T)), check=over_time),
         Form(
@@ -99,6 +100,7 @@ claim = Claim(
                         "D": Real(0, 10),
                         "G": Real(0, 10),
                         "sigma": Real(0, 10),
+                        "B": Real(0, 0.5),
                         "kappa": Real(1, 100, log=True),
                         "steep": Real(1, 1),
                         "F": Real(0.1, 100, log=True),
@@ -112,7 +114,7 @@ claim = Claim(
         Form(
             variant="corrected@converse",
             statement=Le(rival, BigO(log(1 + L * F**2 / eps) * eps)),
-            check=fresh.check(*fresh.alone("D"), *fresh.alone("G"), kind="against-fedavg"),
+            check=fresh.check(*alone(fresh, "D"), *alone(fresh, "G"), kind="against-fedavg"),
             note="and FedAvg is worse by a logarithm at most, where drifts dominate",
         ),
         Form(
@@ -123,5 +125,5 @@ claim = Claim(
         ),
     ),
     uses=("cfl.theorem-4.1-sc", "cfl.theorem-4.2-sc", "cfl.theorem-4.3-sc", "cfl.lemma-3.5.2", "cfl.lemma-3.5.3"),
-    check=fresh.check(*fresh.alone("D"), *fresh.alone("G"), kind="against-fedavg"),
+    check=fresh.check(*alone(fresh, "D"), *alone(fresh, "G"), kind="against-fedavg"),
 )

@@ -43,24 +43,24 @@ The square of :math:`F` cannot be spared either (form ``sharp@start``): without 
 
 Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by
 a closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size, all
-forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rates`.
+forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.2, (82).
 """
 
 from __future__ import annotations
 
-from sympy import Le, Rational, sqrt
+from sympy import Rational, sqrt
 
-from fltheory.bounds._algebra import BigO
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._claim import Claim, Kind, Source
 from fltheory.bounds._symbols import N
-from fltheory.bounds.cfl._rate_forms import start_form
-from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft_general
+from fltheory.bounds.cfl._rate_forms import remembered_forms
+from fltheory.bounds.cfl._rate_sweeps import everything
+from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, c_pB, constants, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True, scenario="S1", centred=False, strongly=False)
-everything = setting.everything("D", "G", "sigma")
+sources = ("D", "G", "sigma")
 rest = sigma * F**2 / sqrt(K * eps**3) + ((G**2 + D**2) * F**4) ** Rational(1, 3) / eps
 rate = (M + G + c_pB) * F / eps + rest
 repaired = ((M + G) * F + c_pB * F**2) / eps + rest + (G**2 + D**2) * F**2 / (N * eps**2)
@@ -70,36 +70,18 @@ claim = Claim(
     kind=Kind.RATE,
     title="rounds of CFL-R in scenario S1, general convex",
     source=Source("cfl", "Theorem 4.2"),
-    forms=(
-        Form(variant="published@expectation", statement=Le(T, soft_general(rate)), where=constants),
-        Form(
-            variant="published@over-rounds",
-            statement=Le(T, soft_general(rate)),
-            where=constants,
-            check=setting.check(*everything, kind="over-rounds"),
-            note="the objective is the mean of those of all rounds",
-        ),
-        Form(
-            variant="corrected",
-            statement=Le(T, soft_general(repaired)),
-            where=constants,
-            note="the square of F, and the mean of all drifts so far stays in the model",
-        ),
-        Form(
-            variant="corrected@over-rounds",
-            statement=Le(T, soft_general(repaired)),
-            where=constants,
-            check=setting.check(*everything, kind="over-rounds"),
-        ),
-        Form(
-            variant="sharp",
-            statement=Le((G**2 + D**2) * F**2 / (N * eps**2), BigO(T)),
-            assumptions=far(sqrt(G**2 + D**2)),
-            check=setting.check(*setting.alone("D", attained=True), *setting.alone("G", attained=True)),
-            note="no algorithm needs fewer rounds than the new term says",
-        ),
-        start_form(setting),
+    forms=remembered_forms(
+        setting,
+        sources,
+        claimed=soft_general(rate),
+        repaired=soft_general(repaired),
+        over=soft_general(repaired),
+        needed=(G**2 + D**2) * F**2 / (N * eps**2),
+        far=far(sqrt(G**2 + D**2)),
+        drifts=("D", "G"),
+        where=constants,
+        note="the square of F, and the mean of all drifts so far stays in the model",
     ),
     uses=("cfl.eq-62-cflr-s1", "cfl.lemma-a.2", "cfl.eq-69", "cfl.eq-70"),
-    check=setting.check(*everything),
+    check=setting.check(*everything(setting, *sources)),
 )

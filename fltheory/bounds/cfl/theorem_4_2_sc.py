@@ -52,24 +52,24 @@ corrected rate: the delays above are those of every step, and :math:`\eta_{\max}
 
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
-reading along the same points, see :mod:`fltheory.bounds.cfl._rates`.
+reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.2, (76).
 """
 
 from __future__ import annotations
 
-from sympy import Le, Rational, sqrt
+from sympy import Rational, sqrt
 
-from fltheory.bounds._algebra import BigO
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._claim import Claim, Kind, Source
 from fltheory.bounds._symbols import L, N, mu
-from fltheory.bounds.cfl._rate_symbols import D, G, K, M, T, c_pB, constants, eps, far, sigma, soft
+from fltheory.bounds.cfl._rate_forms import remembered_forms
+from fltheory.bounds.cfl._rate_sweeps import everything
+from fltheory.bounds.cfl._rate_symbols import D, G, K, M, c_pB, constants, eps, far, sigma, soft
 from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True, scenario="S1", centred=False)
-everything = setting.everything("D", "G", "sigma")
-longer = setting.over_all_rounds("D", "G", "sigma")
+sources = ("D", "G", "sigma")
 rate = (M + G) / sqrt(mu * eps) + sigma / (mu * sqrt(K * eps)) + ((G**2 + D**2) / (mu**2 * eps)) ** Rational(1, 3)
 noise = sigma / sqrt(mu * N * K * eps) + sigma / (mu * sqrt(K * eps))
 over = sqrt(L * (G**2 + D**2) / N) / (mu * sqrt(eps))
@@ -79,43 +79,19 @@ claim = Claim(
     kind=Kind.RATE,
     title="rounds of CFL-R in scenario S1, strongly convex",
     source=Source("cfl", "Theorem 4.2"),
-    forms=(
-        Form(variant="published@expectation", statement=Le(T, soft(c_pB / mu + rate)), where=constants),
-        Form(
-            variant="published@over-rounds",
-            statement=Le(T, soft(c_pB / mu + rate)),
-            where=constants,
-            check=setting.check(*longer, kind="over-rounds"),
-            note="the objective is the mean of those of all rounds",
-        ),
-        Form(
-            variant="corrected",
-            statement=Le(T, soft(c_pB / mu + rate, (G**2 + D**2) / (mu * N * eps))),
-            where=constants,
-            note="the mean of all drifts so far stays in the model",
-        ),
-        Form(
-            variant="corrected@over-rounds",
-            statement=Le(T, soft(c_pB / mu + noise, over)),
-            where=constants,
-            check=setting.check(*longer, kind="over-rounds"),
-        ),
-        Form(
-            variant="sharp",
-            statement=Le((G**2 + D**2) / (mu * N * eps), BigO(T)),
-            assumptions=far(sqrt(G**2 + D**2), mu),
-            check=setting.check(*setting.alone("D", attained=True), *setting.alone("G", attained=True)),
-            note="no algorithm needs fewer rounds than the new term says",
-        ),
-        Form(
-            variant="sharp@over-rounds",
-            statement=Le(over, BigO(T)),
-            check=setting.check(
-                *setting.attained_over_rounds("D"), *setting.attained_over_rounds("G"), kind="over-rounds"
-            ),
-            note="CFL-R needs as many, with these weights and any step",
-        ),
+    forms=remembered_forms(
+        setting,
+        sources,
+        claimed=soft(c_pB / mu + rate),
+        repaired=soft(c_pB / mu + rate, (G**2 + D**2) / (mu * N * eps)),
+        over=soft(c_pB / mu + noise, over),
+        needed=(G**2 + D**2) / (mu * N * eps),
+        far=far(sqrt(G**2 + D**2), mu),
+        drifts=("D", "G"),
+        needed_over=over,
+        where=constants,
+        note="the mean of all drifts so far stays in the model",
     ),
     uses=("cfl.eq-62-cflr-s1", "cfl.eq-63", "cfl.eq-69", "cfl.eq-70", "cfl.eq-75"),
-    check=setting.check(*everything),
+    check=setting.check(*everything(setting, *sources)),
 )

@@ -32,7 +32,7 @@ The square of :math:`F` cannot be spared either (form ``sharp@start``): without 
 
 Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by
 a closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size, all
-forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rates`.
+forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.6, Table 1.
 """
@@ -41,14 +41,15 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
-from fltheory.bounds._algebra import BigO
 from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds.cfl._rate_forms import start_form
+from fltheory.bounds.cfl._rate_forms import remembered_forms
+from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import A, D, F, K, T, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True, scenario="S1", centred=False, strongly=False, clients=1)
-everything = setting.everything("D", "sigma")
+sources = ("D", "sigma")
+sigma_first = sigma * F / sqrt(K * eps)
 rest = sigma * F**2 / sqrt(K * eps**3) + (D**2 * F**4) ** Rational(1, 3) / eps
 second = (D + 1 + A**2) * F / eps
 table = sigma * F / (sqrt(K) * eps)
@@ -60,37 +61,22 @@ claim = Claim(
     title="rounds of continual learning, general convex",
     source=Source("cfl", "Theorem 4.6"),
     forms=(
-        Form(variant="published@expectation", statement=Le(T, soft_general(sigma * F / sqrt(K * eps) + second + rest))),
+        *remembered_forms(
+            setting,
+            sources,
+            claimed=soft_general(sigma_first + second + rest),
+            repaired=soft_general(repaired),
+            over=soft_general(repaired),
+            needed=D**2 * F**2 / eps**2,
+            far=far(D),
+            note="the square of F, and the mean of all drifts so far stays in the model",
+        ),
         Form(
             variant="published@table-1",
             statement=Le(T, soft_general(table + second + rest)),
             note="the first term as in Table 1",
         ),
-        Form(
-            variant="published@over-rounds",
-            statement=Le(T, soft_general(sigma * F / sqrt(K * eps) + second + rest)),
-            check=setting.check(*everything, kind="over-rounds"),
-            note="the objective is the mean of those of all tasks",
-        ),
-        Form(
-            variant="corrected",
-            statement=Le(T, soft_general(repaired)),
-            note="the square of F, and the mean of all drifts so far stays in the model",
-        ),
-        Form(
-            variant="corrected@over-rounds",
-            statement=Le(T, soft_general(repaired)),
-            check=setting.check(*everything, kind="over-rounds"),
-        ),
-        Form(
-            variant="sharp",
-            statement=Le(D**2 * F**2 / eps**2, BigO(T)),
-            assumptions=far(D),
-            check=setting.check(*setting.alone("D", attained=True)),
-            note="no algorithm needs fewer tasks than the new term says",
-        ),
-        start_form(setting),
     ),
     uses=("cfl.theorem-4.2-gc",),
-    check=setting.check(*everything),
+    check=setting.check(*everything(setting, *sources)),
 )

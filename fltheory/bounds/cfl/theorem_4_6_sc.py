@@ -26,24 +26,24 @@ with variance :math:`D^2`; with the finite mean as objective CFL-R attains the c
 
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
-reading along the same points, see :mod:`fltheory.bounds.cfl._rates`.
+reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`.
 
 Source: Guo, Lin, Tang, 2021, Theorem 4.6.
 """
 
 from __future__ import annotations
 
-from sympy import Le, Rational, sqrt
+from sympy import Rational, sqrt
 
-from fltheory.bounds._algebra import BigO
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._claim import Claim, Kind, Source
 from fltheory.bounds._symbols import L, mu
-from fltheory.bounds.cfl._rate_symbols import A, D, K, T, eps, far, sigma, soft
+from fltheory.bounds.cfl._rate_forms import remembered_forms
+from fltheory.bounds.cfl._rate_sweeps import everything
+from fltheory.bounds.cfl._rate_symbols import A, D, K, eps, far, sigma, soft
 from fltheory.bounds.cfl._rates import Setting
 
 setting = Setting(remembers=True, scenario="S1", centred=False, clients=1)
-everything = setting.everything("D", "sigma")
-longer = setting.over_all_rounds("D", "sigma")
+sources = ("D", "sigma")
 rate = (
     sigma / sqrt(mu * K * eps)
     + D / sqrt(mu * eps)
@@ -58,38 +58,17 @@ claim = Claim(
     kind=Kind.RATE,
     title="rounds of continual learning, strongly convex",
     source=Source("cfl", "Theorem 4.6"),
-    forms=(
-        Form(variant="published@expectation", statement=Le(T, soft((1 + A**2) / mu + rate))),
-        Form(
-            variant="published@over-rounds",
-            statement=Le(T, soft((1 + A**2) / mu + rate)),
-            check=setting.check(*longer, kind="over-rounds"),
-            note="the objective is the mean of those of all tasks",
-        ),
-        Form(
-            variant="corrected",
-            statement=Le(T, soft((1 + A**2) / mu + rate, D**2 / (mu * eps))),
-            note="the mean of all drifts so far stays in the model",
-        ),
-        Form(
-            variant="corrected@over-rounds",
-            statement=Le(T, soft((1 + A**2) / mu + noise, over)),
-            check=setting.check(*longer, kind="over-rounds"),
-        ),
-        Form(
-            variant="sharp",
-            statement=Le(D**2 / (mu * eps), BigO(T)),
-            assumptions=far(D, mu),
-            check=setting.check(*setting.alone("D", attained=True)),
-            note="no algorithm needs fewer tasks than the new term says",
-        ),
-        Form(
-            variant="sharp@over-rounds",
-            statement=Le(over, BigO(T)),
-            check=setting.check(*setting.attained_over_rounds("D"), kind="over-rounds"),
-            note="CFL-R needs as many, with these weights and any step",
-        ),
+    forms=remembered_forms(
+        setting,
+        sources,
+        claimed=soft((1 + A**2) / mu + rate),
+        repaired=soft((1 + A**2) / mu + rate, D**2 / (mu * eps)),
+        over=soft((1 + A**2) / mu + noise, over),
+        needed=D**2 / (mu * eps),
+        far=far(D, mu),
+        needed_over=over,
+        note="the mean of all drifts so far stays in the model",
     ),
     uses=("cfl.theorem-4.2-sc",),
-    check=setting.check(*everything),
+    check=setting.check(*everything(setting, *sources)),
 )

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fltheory import simulate
+from fltheory.bounds._claim import Rejected
 from fltheory.bounds._space import exact
 from fltheory.bounds.cfl import _drift, _round
-from fltheory.bounds.cfl._moments import LARGEST, averaging, best_step
-from fltheory.bounds.cfl._rates import BASE, Setting
+from fltheory.bounds.cfl._moments import LARGEST, averaging, best_step, largest
+from fltheory.bounds.cfl._rate_sweeps import BASE, base, everything
+from fltheory.bounds.cfl._rates import Setting, camp_signs
 from fltheory.validation.search import random_points
 
 
@@ -93,30 +95,80 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_rates_measured_by_formula_are_those_of_the_engine(setting):
-    """Every method, scenario and convexity; drawn drifts are averaged over both directions."""
-    point = {**BASE, "T": 40, "N": 3, "D": 1.0, "G": 0.7, "sigma": 2.0, "kappa": 2.0, "F": 3.0}
+@pytest.mark.parametrize("growth", [0.0, 0.4])
+def test_rates_measured_by_formula_are_those_of_the_engine(setting, growth):
+    """Every method, scenario and convexity, one Hessian or two camps; drawn drifts are averaged over both signs."""
+    point = {**BASE, "T": 40, "N": 3, "D": 1.0, "G": 0.7, "sigma": 2.0, "B": growth, "kappa": 4.0, "F": 3.0}
     by_formula = setting.quantities(point, (), ())
     runs = setting.experiments({**point, "by": "engine"})
     assert len(runs) == (2 if setting.lasting else 1)
     by_engine = setting.quantities(point, runs, tuple(simulate(run, engine="exact") for run in runs))
     assert by_engine["rate_eps"] == pytest.approx(by_formula["rate_eps"], rel=1e-9)
-    assert by_engine["mu"] == pytest.approx(float(runs[0].problem.hessian.min()))
+    flattest = runs[0].problem.objective_inside().hessian.min()
+    assert by_engine["mu"] == pytest.approx(float(flattest))
 
 
 @pytest.mark.parametrize("setting", [s for s in SETTINGS if not s.strongly])
 @pytest.mark.parametrize("source", ["D", "G", "sigma"])
 def test_the_curvature_of_the_general_convex_rates_is_about_the_worst(setting, source):
     """No other curvature costs several times as much at its own best step."""
-    if not setting.acts(source):
-        pytest.skip("drifts that sum to zero do not act with one Hessian")
-    point = {**BASE, source: setting.size(source)}
+    point = base(setting, source)
+    if point["B"] > 0:
+        # Far above the curvature at which the start is as costly at the largest step.
+        point["G"] *= 8.0
     gaps = {}
     for bend in (1 / 32, 1 / 8, 1 / 2, 1.0, 2.0, 8.0):
         bent = {**point, "steep": max(bend, 1.0), "kappa": max(1.0 / bend, 1.0)}
-        gaps[bend] = best_step(setting.moments(bent, remembers=setting.remembers), 512, 0.0)[1]
+        moments = setting.moments(bent, remembers=setting.remembers)
+        gaps[bend] = best_step(moments, point["T"], 0.0, high=largest(point["B"] ** 2))[1]
     assert max(gaps.values()) < 3 * gaps[1.0]
     assert min(gaps[1 / 32], gaps[8.0]) < gaps[1.0] / 2
+
+
+@given(st.integers(2, 9), st.floats(0.05, 0.6), st.floats(0, 5), st.floats(-50, 50), st.floats(-50, 50), st.booleans())
+def test_two_camps_fulfil_the_assumptions(clients, growth, drift, x, y, strongly):
+    """Drifts sum to zero at every model, with a mean square as Assumption 3 says, and all clients are L-smooth."""
+    setting = Setting(remembers=False, strongly=strongly)
+    point = {**BASE, "N": clients, "B": growth, "G": drift, "kappa": 8.0}
+    problem = setting.problem(point)
+    w = np.array([x, y])
+    own = problem.hessian * w + problem.linear + problem.client_drift
+    mean = own.mean(axis=0)
+    goal = problem.objective_inside()
+    np.testing.assert_allclose(mean, goal.hessian * (w - goal.w_star), atol=1e-9)
+    apart = ((own - mean) ** 2).sum(axis=1).mean()
+    assert apart <= (drift**2 + growth**2 * (mean @ mean)) * (1 + 1e-9) + 1e-9
+    assert problem.hessian.max() == pytest.approx(1.0)
+    assert problem.hessian.min() >= setting.known_mu(point) * (1 - 1e-12)
+    assert np.linalg.norm(problem.start - goal.w_star) == pytest.approx(point["F"])
+
+
+@given(st.integers(2, 33))
+def test_signs_of_camps_sum_to_zero_with_mean_square_one(clients):
+    signs = camp_signs(clients)
+    assert abs(signs.sum()) < 1e-12
+    assert np.mean(signs**2) == pytest.approx(1.0)
+
+
+def test_camps_that_make_no_instance_are_refused():
+    point = {**BASE, "B": 0.5, "G": 1.0, "kappa": 1.5}
+    with pytest.raises(Rejected, match="flatter than mu"):
+        Setting(remembers=False).problem(point)
+    with pytest.raises(Rejected, match="two clients"):
+        Setting(remembers=False, strongly=False).problem({**point, "N": 1})
+
+
+@pytest.mark.parametrize("remembers", [False, True])
+@pytest.mark.parametrize("local_steps", [1, 2, 8])
+def test_drifts_that_sum_to_zero_act_to_second_order(remembers, local_steps):
+    """The steep axis tends to ``(K - 1) / (4 K) eta B G``, as the engine finds it; not at all with one step."""
+    setting = Setting(remembers=remembers)
+    point = {**BASE, "N": 4, "K": local_steps, "G": 3.0, "B": 0.5, "kappa": 4.0, "by": "engine", "T": 4000}
+    run = replace(setting.experiments(point)[0], rate=0.01 / local_steps, averaging=None)
+    gap = simulate(run, engine="exact").curve("gap")[0, -1]
+    steep = run.problem.objective_inside().hessian[1]
+    predicted = steep / 2 * ((local_steps - 1) / (4 * local_steps) * 0.01 * 0.5 * 3.0) ** 2
+    assert gap == pytest.approx(predicted, rel=0.03, abs=1e-9)
 
 
 def test_weights_of_the_mean_grow_as_in_the_proof():
@@ -141,14 +193,30 @@ def test_short_and_long_runs_use_the_same_recursion():
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_every_source_is_swept_along_every_parameter(setting):
-    swept = setting.everything("D", "G", "sigma")
+    swept = everything(setting, "D", "G", "sigma")
     names = {"T", "N", "K", "F", "kappa"} | (set() if setting.strongly else {"steep"})
     for source in ("D", "G", "sigma"):
-        if not setting.acts(source):
-            assert source in {s.name for s in swept}
-            continue
         others = [other for other in ("D", "G", "sigma") if other != source]
-        alone = {s.name for s in swept if s.base[source] > 0 and not any(s.base[o] for o in others)}
-        assert alone == names | {source}
-    fixed = replace(setting, clients=1)
-    assert "N" not in {s.name for s in fixed.everything("D")}
+        alone = [s for s in swept if s.base[source] > 0 and not any(s.base[o] for o in others)]
+        assert {s.name for s in alone} == names | {source}
+        assert all(s.base["B"] > 0 for s in alone) == (setting.balanced and source == "G")
+    together = [s for s in swept if all(s.base[source] > 0 for source in ("D", "G", "sigma"))]
+    assert any(s.name == "T" and s.base["B"] > 0 for s in together)
+    fixed = replace(setting, clients=1, scenario="S1", centred=False)
+    assert "N" not in {s.name for s in everything(fixed, "D")}
+
+
+@pytest.mark.parametrize("setting", [s for s in SETTINGS if s.balanced])
+def test_a_quick_check_has_a_sweep_in_which_the_client_drift_acts(setting):
+    """Twice the drift, another gap, at every point that a shortened check visits along N and K."""
+    short = setting.check(*everything(setting, "D", "G", "sigma")).shortened()
+    for swept in (s for s in short.sweeps if s.name in ("N", "K")):
+        for value in swept.values:
+            point = {**swept.base, swept.name: value}
+            gaps = [setting.quantities({**point, "G": point["G"] * twice}, (), ())["rate_eps"] for twice in (1, 2)]
+            assert gaps[1] > 1.5 * gaps[0]
+
+
+def test_checks_of_a_setting_share_what_is_run():
+    first, second = (Setting(remembers=True).check(*everything(Setting(remembers=True), "D")) for _ in range(2))
+    assert first.source is second.source

@@ -1,13 +1,16 @@
 """The checker is checked: what is true is never called violated, what is false by one percent is found."""
 
+from dataclasses import replace
+
 import pytest
 import sympy as sp
+from sympy import Le
 
-from fltheory.bounds._claim import Sweep, Sweeps
+from fltheory.bounds._claim import Form, Sweep, Sweeps
 from fltheory.bounds._space import exact, read
 from fltheory.validation.decide import FULL, Effort, check, outcome_at
 from fltheory.validation.verdict import Outcome
-from tests.planted import FALSE, TRUE, binomial, smoothness
+from tests.planted import FALSE, TRUE, binomial, power_law, smoothness, tau
 
 RUNS = 1000
 SMALL, LARGER = Effort(instances=9, experiments=3), Effort(instances=60, experiments=8)
@@ -78,3 +81,26 @@ def test_a_shortened_check_has_one_sweep_per_parameter_with_its_last_points():
     short = Sweeps(source=smoothness().check, sweeps=sweeps).shortened()
     assert [(sweep.name, sweep.base["base"]) for sweep in short.sweeps] == [("T", 0), ("N", 1), ("K", 3)]
     assert all(sweep.values == (8.0, 16.0, 32.0, 64.0) for sweep in short.sweeps)
+
+
+@pytest.mark.parametrize(
+    ("factor", "outcome"), [(sp.Rational(101, 100), Outcome.HOLDS), (sp.Rational(99, 100), Outcome.VIOLATED)]
+)
+def test_a_rate_with_a_constant_is_held_at_every_point(factor, outcome):
+    """Without O every point counts, also those that no exponent is read from; the margin is the smallest ratio."""
+    law = power_law()
+    relation = law.forms[0].sources[0]
+    firm = Le(relation.lhs, factor * sp.Rational(33, 2) / tau)
+    claim = replace(law, forms=(Form(statement=firm),))
+    verdict = check(claim, effort=FULL)[0]
+    assert verdict.outcome is outcome
+    assert verdict.margin == pytest.approx(float(factor))
+    if outcome is Outcome.VIOLATED:
+        found = verdict.counterexample
+        assert float(found.rhs) == pytest.approx(0.99 * float(found.lhs), rel=1e-4)
+        assert found.ratio == pytest.approx(1 / 0.99)
+
+
+def test_the_margin_of_a_rate_is_the_smallest_claimed_over_measured_of_all_sweeps():
+    verdict = check(power_law(), effort=FULL)[0]
+    assert verdict.margin == pytest.approx(1 / 16.5)
