@@ -13,6 +13,7 @@ serves all coordinates.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -127,13 +128,17 @@ class Prober:
         self.oracle = oracle
         self._spread = spread
         self._count = 0
-        self._factor = oracle.drift_factor()
         oracle.arm(1, None, {})
         uniform = np.full(oracle.num_clients, 1.0 / oracle.num_clients)
         self.layout = Layout(algorithm, algorithm.init(np.zeros((1, oracle.dim)), oracle, uniform), oracle.dim)
         self._sources: tuple[Source, ...] = ()
         self._batches: dict[tuple[bool, tuple[Source, ...]], Batch] = {}
         self._rng = np.random.Generator(np.random.PCG64(20))
+
+    @functools.cached_property
+    def _factor(self) -> Floats:
+        """Drifts client by client: a square matrix of clients, needed only where their maps are as large."""
+        return self.oracle.drift_factor()
 
     def model_weights(self) -> Floats:
         """Return how the judged model combines the rows, shape ``(rows,)``."""

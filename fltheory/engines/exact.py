@@ -12,6 +12,7 @@ half-width of a simultaneous confidence band.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -134,7 +135,10 @@ class Propagation:
         self._terms = Terms(experiment)
         self._maps: dict[bytes, _Prepared] = {}
         self._separable = prober.oracle.separable
-        self._weights = prober.model_weights()
+
+    @functools.cached_property
+    def _weights(self) -> Floats:
+        return self.prober.model_weights()
 
     def enumerated(self) -> list[Law]:
         """Return all outcomes of every round; raises if they are too many."""

@@ -9,6 +9,8 @@ matrix for all):
 
 The two are uncorrelated, and the covariance of the :math:`v_i` is one small matrix times the projection that
 subtracts the mean. Linear terms and drifts of the clients may differ: they enter through :math:`d_i` only.
+Where coordinates do not interact, each has its own small maps (``groups`` is ``dim``, and a row is one number);
+otherwise there is one map for all (``groups`` is 1, and a row is ``lines = dim`` numbers).
 The probes are the zero state, the unit states of both parts, and the noises of both parts; in the first round, the
 second, the fourth and so on, random probes check that the map is affine and symmetric.
 """
@@ -44,19 +46,19 @@ class Parts(NamedTuple):
 
 
 class SymmetricMap(NamedTuple):
-    """The map of one round; every array starts with the coordinates."""
+    """The map of one round; every array starts with the groups, and a row of the state is ``lines`` rows here."""
 
     common: Floats
     common_shift: Floats
     common_noise: Floats
     apart: Floats
     apart_shift: Floats
-    """``(dim, c, clients)``"""
+    """``(groups, c, clients)``"""
     apart_noise: Floats
     spread: Floats
-    """Deviation of a client's local model, as a row on its part apart: ``(dim, 1, c)``."""
+    """Deviation of a client's local model, as rows on its part apart: ``(groups, lines, c)``."""
     spread_shift: Floats
-    """``(dim, clients)``"""
+    """``(groups, lines, clients)``"""
     spread_noise: Floats
     memory: dict[str, Floats]
     uplink_bits: float
@@ -69,7 +71,7 @@ class _Batch:
     drift: Floats | None
     units: dict[Source, Floats]
     widths: tuple[int, int, int, int]
-    """Number of probes for common states, apart states, common noises and apart noises."""
+    """Number of probes for common states, apart states, common noises and apart noises, all lines."""
     noise_scales: tuple[Floats, Floats]
     mixtures: tuple[Parts, Parts]
     """States and noises (in units of their scales) of the random probes, which are the last ones."""
@@ -109,6 +111,8 @@ class SymmetricProber:
         self.algorithm = algorithm_prober.algorithm
         self.oracle = algorithm_prober.oracle
         self.layout: Layout = algorithm_prober.layout
+        self.lines = 1 if self.oracle.separable else self.oracle.dim
+        self.groups = self.oracle.dim // self.lines
         shapes = self.layout.shapes
         clients, dim = self.oracle.num_clients, self.oracle.dim
         if any(shapes[name] not in ((dim,), (clients, dim)) for name in self.layout.moving):
@@ -165,7 +169,7 @@ class SymmetricProber:
         k, c, noises, _ = batch.widths
         a, b = k + c, k + c + noises
         read = slice(1, 1 + sum(batch.widths))
-        common = (parts.common[read] - parts.common[0]).transpose(2, 1, 0)
+        common = self._columns(parts.common[read] - parts.common[0])
         memory = self._general.schedule(outcome.state)
         if any(np.any(value[:, 1:] != value[:, :-1]) for value in memory.values() if value.ndim > 2):
             raise Asymmetric
@@ -174,17 +178,17 @@ class SymmetricProber:
             local = outcome.local - outcome.local.mean(axis=1, keepdims=True)
         # A state apart is +1 at client 0 and -1 at client 1, so client 0 shows the column of the matrix.
         single = np.concatenate([parts.apart[:, :, 0], local[:, :1]], axis=1)
-        apart = (single[read] - single[0]).transpose(2, 1, 0)
-        rows = parts.apart.shape[1]
+        apart = self._columns(single[read] - single[0])
+        rows, size = parts.apart.shape[1] * self.lines, self.rows * self.lines
         step = SymmetricMap(
-            common=common[:, :, :k] if states else np.zeros((self.oracle.dim, self.rows, self.rows)),
-            common_shift=parts.common[0].T,
+            common=common[:, :, :k] if states else np.zeros((self.groups, size, size)),
+            common_shift=self._columns(parts.common[:1])[:, :, 0],
             common_noise=common[:, :, a:b] * batch.noise_scales[0],
-            apart=apart[:, :rows, k:a] if states else np.zeros((self.oracle.dim, rows, rows)),
-            apart_shift=parts.apart[0].transpose(2, 0, 1),
+            apart=apart[:, :rows, k:a] if states else np.zeros((self.groups, rows, rows)),
+            apart_shift=self._columns(parts.apart[0].swapaxes(0, 1)),
             apart_noise=apart[:, :rows, b:] * batch.noise_scales[1],
-            spread=apart[:, rows:, k:a] if states else np.zeros((self.oracle.dim, single.shape[1] - rows, rows)),
-            spread_shift=local[0].T,
+            spread=apart[:, rows:, k:a] if states else np.zeros((self.groups, apart.shape[1] - rows, rows)),
+            spread_shift=self._columns(local[0][:, None]),
             spread_noise=apart[:, rows:, b:] * batch.noise_scales[1],
             memory=memory,
             uplink_bits=float(total_bits(outcome.uplink, work.active)[0]),
@@ -199,18 +203,36 @@ class SymmetricProber:
         states, noises = batch.mixtures
         if not self.spread:
             states, noises = (part._replace(apart=part.apart[:, :0]) for part in (states, noises))
-        common = _times(step.common, states.common) + _times(step.common_noise, noises.common) + step.common_shift.T
-        apart = _times_each(step.apart, states.apart) + _times_each(step.apart_noise, noises.apart)
-        apart = apart + step.apart_shift.transpose(1, 2, 0)
-        spread = _times_each(step.spread, states.apart) + _times_each(step.spread_noise, noises.apart)
-        pairs = [(common, parts.common), (apart, parts.apart)]
-        if self.spread:
-            pairs.append((spread[:, 0] + step.spread_shift.T, local))
-        for predicted, response in pairs:
-            seen = response[-_CHECKS:]
+        common = np.matmul(step.common, self._columns(states.common))
+        common += np.matmul(step.common_noise, self._columns(noises.common)) + step.common_shift[:, :, None]
+        pairs = [(common, self._columns(parts.common[-_CHECKS:]), parts.common)]
+        for check in range(_CHECKS):
+            # The clients take the place of the probes.
+            own, drawn = (self._columns(part.apart[check].swapaxes(0, 1)) for part in (states, noises))
+            apart = np.matmul(step.apart, own) + np.matmul(step.apart_noise, drawn) + step.apart_shift
+            place = check - _CHECKS
+            pairs.append((apart, self._columns(parts.apart[place].swapaxes(0, 1)), parts.apart))
+            if self.spread:
+                spread = np.matmul(step.spread, own) + np.matmul(step.spread_noise, drawn) + step.spread_shift
+                pairs.append((spread, self._columns(local[place][:, None]), local))
+        for predicted, seen, response in pairs:
             size = 1.0 + np.abs(seen).max(initial=0.0) + np.abs(response[0]).max(initial=0.0)
             if np.all(np.isfinite(response)) and np.abs(seen - predicted).max(initial=0.0) > _TOLERANCE * size:
                 raise Asymmetric
+
+    def _columns(self, rows: Floats) -> Floats:
+        """Return rows ``(probes, rows, dim)`` as columns ``(groups, rows * lines, probes)``."""
+        if self.lines == 1:
+            return rows.transpose(2, 1, 0)
+        return rows.reshape(1, len(rows), rows.shape[1] * self.lines).swapaxes(1, 2)
+
+    def _units(self, count: int) -> Floats:
+        """Return the unit probes of so many rows, ``(count * lines, count, dim)``."""
+        eye = np.eye(count)
+        if self.lines == 1:
+            return np.repeat(eye[:, :, None], self.oracle.dim, axis=2)
+        units = np.einsum("ki,lj->klij", eye, np.eye(self.lines))
+        return np.asarray(units.reshape(count * self.lines, count, self.oracle.dim))
 
     def _batch(self, states: bool) -> _Batch:
         if (states, self._sources) in self._batches:
@@ -220,24 +242,28 @@ class SymmetricProber:
         # With one client there is nothing apart; the column of zeros keeps the shapes.
         pair[:2, 0] = (1.0, -1.0) if clients > 1 else 0.0
         fields = len(self.client)
-        k, c = (self.rows, fields if self.spread else 0) if states else (0, 0)
+        lines = self.lines
+        k, c = (self.rows * lines, fields * lines if self.spread else 0) if states else (0, 0)
         mean_variance, apart_variance = self.oracle.drift_variances()
         drifts = int(mean_variance + apart_variance > 0)
         noises = drifts + len(self._sources)
-        widths = (k, c, noises, noises if self.spread else 0)
+        drawn = noises * lines
+        widths = (k, c, drawn, drawn if self.spread else 0)
         probes = 1 + sum(widths) + _CHECKS
         common, apart = np.zeros((probes, self.rows, dim)), np.zeros((probes, fields, clients, dim))
         if states:
-            common[1 : 1 + k] = np.eye(k)[:, :, None]
-            apart[1 + k : 1 + k + c] = np.eye(c, fields)[:, :, None, None] * pair
+            common[1 : 1 + k] = self._units(self.rows)
+            if self.spread:
+                apart[1 + k : 1 + k + c] = self._units(fields)[:, :, None] * pair
             common[-_CHECKS:] = self._random(self.rows)
             apart[-_CHECKS:] = self._centred(fields)
         values = np.zeros((noises, probes, clients, dim))
         mixture = Parts(self._random(noises), self._centred(noises))
-        for n in range(noises):
-            values[n, 1 + k + c + n] = 1.0
+        if noises:
+            units = self._units(noises).swapaxes(0, 1)[:, :, None]
+            values[:, 1 + k + c : 1 + k + c + drawn] = units
             if self.spread:
-                values[n, 1 + k + c + noises + n] = pair
+                values[:, 1 + k + c + drawn : 1 + k + c + 2 * drawn] = units * pair
         root = np.sqrt(clients * self._stands_for)
         scales = (
             np.array([np.sqrt(mean_variance)] * drifts + [1.0 / root] * len(self._sources)),
@@ -245,14 +271,12 @@ class SymmetricProber:
         )
         for n in range(noises):
             values[n, -_CHECKS:] = scales[0][n] * mixture.common[:, n, None] + scales[1][n] * mixture.apart[:, n]
-        if not self.spread:
-            scales = (scales[0], np.zeros(0))
         batch = _Batch(
             points=self._join(common, apart),
             drift=values[0] if drifts else None,
             units=dict(zip(self._sources, values[drifts:], strict=True)),
             widths=widths,
-            noise_scales=scales,
+            noise_scales=(np.repeat(scales[0], lines), np.repeat(scales[1], lines if self.spread else 0)),
             mixtures=(Parts(common[-_CHECKS:], apart[-_CHECKS:]), mixture),
         )
         return self._batches.setdefault((states, self._sources), batch)
@@ -284,13 +308,3 @@ class SymmetricProber:
         if not self.spread or not fields:
             return Parts(common, np.zeros((len(common), 0, self.oracle.num_clients, self.oracle.dim)))
         return Parts(common, np.stack([field - mean for field, mean in zip(fields, means, strict=True)], axis=1))
-
-
-def _times(matrix: Floats, vectors: Floats) -> Floats:
-    """Multiply ``(dim, a, b)`` with ``(probes, b, dim)``."""
-    return np.asarray(np.einsum("gab,pbg->pag", matrix, vectors))
-
-
-def _times_each(matrix: Floats, vectors: Floats) -> Floats:
-    """Multiply ``(dim, a, b)`` with every client's ``(probes, b, clients, dim)``."""
-    return np.asarray(np.einsum("gab,pbng->pang", matrix, vectors))

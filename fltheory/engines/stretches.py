@@ -26,6 +26,9 @@ from fltheory.oracle import Round
 _LONGEST = 4096
 """Most equal rounds in a stretch, since the moments after each of them are held in memory."""
 
+_HELD = 2**22
+"""Most entries of their covariances."""
+
 _ENTRIES = 2**11
 """Numbers that the clients' models of one probe may have: few enough that all probes stay in cache."""
 
@@ -57,6 +60,9 @@ def stretches(prober: Prober | SymmetricProber, start: Floats, works: list[Round
     autonomous = prober.algorithm.autonomous
     several = _Several(prober) if isinstance(prober, SymmetricProber) else None
     known: dict[bytes, RoundMap | SymmetricMap] = {}
+    longest = _LONGEST
+    if isinstance(prober, SymmetricProber):
+        longest = min(longest, max(1, _HELD // (prober.groups * (prober.rows * prober.lines) ** 2)))
     step: Any = prober.first(start, works[0])
     yield Stretch(0, 1, step, True)
     index, change = 1, None
@@ -73,7 +79,7 @@ def stretches(prober: Prober | SymmetricProber, start: Floats, works: list[Round
                 known[key] = prober.later(memory, work)
             equal = 1
             if autonomous and prober.key(work, known[key].memory) == key:
-                last = min(len(works), index + _LONGEST)
+                last = min(len(works), index + longest)
                 while index + equal < last and (
                     _same(work, works[index + equal]) or prober.key(works[index + equal], memory) == key
                 ):
@@ -104,7 +110,11 @@ class _Several:
         self._averaged = not prober.spread
         clients = 1 if self._averaged else oracle.num_clients
         self._size = min(_ENTRIES // (clients * oracle.dim), _MOST)
-        self._possible = self._size > 1 and all(layout.shapes[name][-1:] == (oracle.dim,) for name in layout.memory)
+        self._possible = (
+            prober.lines == 1
+            and self._size > 1
+            and all(layout.shapes[name][-1:] == (oracle.dim,) for name in layout.memory)
+        )
         self._wide: SymmetricProber | None = None
         self._count = 0
 

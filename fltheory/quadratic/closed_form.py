@@ -107,7 +107,7 @@ class ClosedFormOracle:
     def exchangeable(self) -> bool:
         """Whether clients differ in linear terms and fixed drifts at most."""
         parts = (self._data.hessian, self._data.scale[0], self._data.sigma)
-        return self.separable and all(np.ptp(part, axis=0).max(initial=0.0) == 0.0 for part in parts)
+        return all(np.ptp(part, axis=0).max(initial=0.0) == 0.0 for part in parts)
 
     def drift_variances(self) -> tuple[float, float]:
         """Return the variance of a coordinate of the clients' mean drift, and of a direction apart from it."""
@@ -297,8 +297,11 @@ def _as_matrices(curvature: Floats) -> Floats:
 
 
 def _forward(vectors: Floats, x: Floats) -> Floats:
-    return np.asarray(np.matmul(vectors, x[..., None])[..., 0])
+    """Multiply every client's matrix with its vectors; all probes, which share the matrices, in one product."""
+    shape = (len(x), max(vectors.shape[1], x.shape[1]), x.shape[2])
+    spread = np.broadcast_to(x, shape).swapaxes(0, 1)
+    return np.asarray(np.matmul(spread, vectors[0].swapaxes(-1, -2)).swapaxes(0, 1))
 
 
 def _backward(vectors: Floats, x: Floats) -> Floats:
-    return np.asarray(np.matmul(vectors.swapaxes(-1, -2), x[..., None])[..., 0])
+    return _forward(vectors.swapaxes(-1, -2), x)
