@@ -1,8 +1,8 @@
 """What can be named in a configuration file: algorithms, problems, selections, step laws, learning rates.
 
-Algorithms are found by looking into the folder :mod:`fltheory.algorithms`: every module whose name does not start
-with an underscore is imported, and every concrete :class:`~fltheory.algorithms._algorithm.Algorithm` defined in it
-is listed under its ``name``. So adding an algorithm is adding one file. Selections, step laws and rates are the
+Algorithms are found by looking into the folder :mod:`fltheory.algorithms`: in every module whose name does not start
+with an underscore, every concrete :class:`~fltheory.algorithms._algorithm.Algorithm` is listed under its ``name``, and
+imported when it is asked for. So adding an algorithm is adding one file. Selections, step laws and rates are the
 dataclasses of their modules. Problems are functions and are named here, with their homes, so that listing them
 loads no problem code.
 """
@@ -13,8 +13,10 @@ import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -24,6 +26,8 @@ from fltheory.algorithms._algorithm import Algorithm
 from fltheory.errors import InvalidParameter
 from fltheory.participation import selection, steps
 from fltheory.problem import Problem
+
+_NAME = re.compile(r'^    name: ClassVar\[str\] = "([^"]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,20 +77,44 @@ def algorithms() -> Mapping[str, type[Algorithm]]:
     >>> algorithms()["fedavg"].title
     'FedAvg'
     """
-    found: dict[str, type[Algorithm]] = {}
+    homes: dict[str, str] = {}
     for entry in pkgutil.iter_modules(algorithm_folder.__path__):
         if entry.name.startswith("_"):
             continue
-        module = importlib.import_module(f"{algorithm_folder.__name__}.{entry.name}")
-        for kind in _defined_in(module):
-            if issubclass(kind, Algorithm) and not inspect.isabstract(kind):
-                other = found.setdefault(kind.name, kind)
-                if other is not kind:
-                    raise InvalidParameter(
-                        f"algorithm names must be unique, got {kind.name!r} in both {other.__module__} and "
-                        f"{kind.__module__}; rename one of them"
-                    )
-    return MappingProxyType(dict(sorted(found.items())))
+        home = f"{algorithm_folder.__name__}.{entry.name}"
+        for name in _names_in(home, Path(entry.module_finder.path, f"{entry.name}.py")):  # type: ignore[union-attr]
+            if (other := homes.setdefault(name, home)) != home:
+                raise InvalidParameter(
+                    f"algorithm names must be unique, got {name!r} in both {other} and {home}; rename one of them"
+                )
+    return _Algorithms(dict(sorted(homes.items())))
+
+
+class _Algorithms(Mapping[str, type[Algorithm]]):
+    """Algorithms by name; a module is imported when one of its algorithms is asked for."""
+
+    def __init__(self, homes: dict[str, str]) -> None:
+        self._homes = homes
+
+    def __getitem__(self, name: str) -> type[Algorithm]:
+        return next(kind for kind in _algorithms_of(self._homes[name]) if kind.name == name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+
+def _names_in(home: str, path: Path) -> list[str]:
+    """Return the names of the algorithms of a module: as they are written, or else by importing it."""
+    written = _NAME.findall(path.read_text(encoding="utf-8")) if path.is_file() else []
+    return written or [kind.name for kind in _algorithms_of(home)]
+
+
+def _algorithms_of(home: str) -> list[type[Algorithm]]:
+    kinds = _defined_in(importlib.import_module(home))
+    return [kind for kind in kinds if issubclass(kind, Algorithm) and not inspect.isabstract(kind)]
 
 
 def problem(name: object) -> Callable[..., Problem]:

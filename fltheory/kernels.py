@@ -23,6 +23,7 @@ import importlib.util
 import json
 import os
 import re
+import struct
 import sys
 import tempfile
 import threading
@@ -151,7 +152,7 @@ def _linked(code: ObjectCode, name: str) -> Callable[..., None]:
     unused = ctypes.create_string_buffer(16)
 
     def run(_: tuple[Any, ...], integers: list[int], reals: list[float]) -> None:
-        first, second = (ctypes.c_int64 * len(integers))(*integers), (ctypes.c_double * len(reals))(*reals)
+        first, second = struct.pack(f"{len(integers)}q", *integers), struct.pack(f"{len(reals)}d", *reals)
         if function(unused, unused, first, second) != 0:
             raise RuntimeError(f"{name} has failed")
 

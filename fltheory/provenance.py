@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import importlib.util
 import platform
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,15 +48,23 @@ def _head(folder: Path) -> str:
 @functools.cache
 def versions() -> Mapping[str, str]:
     """Return the versions of Python, this package and what its numbers depend on."""
-    import importlib.metadata  # loads a parser of mail headers, which takes a while
+    names = ("fltheory", *_PACKAGES)
+    return MappingProxyType({"python": platform.python_version(), **{name: _version(name) for name in names}})
 
-    found = {"python": platform.python_version()}
-    for name in ("fltheory", *_PACKAGES):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return MappingProxyType(found)
+
+def _version(name: str) -> str:
+    """Return the version of a package: from the name of the folder about it, or else by asking Python."""
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.origin is not None:
+        about = list(Path(spec.origin).parents[1].glob(f"{name}-*.dist-info"))
+        if len(about) == 1:
+            return about[0].name.removeprefix(f"{name}-").removesuffix(".dist-info")
+    from importlib import metadata  # loads a parser of mail headers, which takes a while
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def provenance(

@@ -101,6 +101,27 @@ def client_keys(keys: Words, round_index: int, num_clients: int) -> Words:
     return words(split(keys, round_index)[:, None], np.arange(num_clients, dtype=np.uint64))
 
 
+class RoundKeys:
+    """The keys of every (replicate, client) as in :func:`client_keys`, made for several rounds at once."""
+
+    _ROUNDS = 16
+
+    def __init__(self, keys: Words, num_clients: int) -> None:
+        self._keys = keys
+        self._clients = np.arange(num_clients, dtype=np.uint64)
+        self._first = -1
+        self._made: Words = keys
+
+    def __call__(self, index: int) -> Words:
+        """Return the keys of a round, shape ``(replicates, clients)``."""
+        first = index - index % self._ROUNDS
+        if self._first != first:
+            rounds = np.arange(first, first + self._ROUNDS, dtype=np.uint64)
+            self._made = words(words(self._keys, rounds[:, None])[:, :, None], self._clients)
+            self._first = first
+        return np.asarray(self._made[index - first])
+
+
 def uniforms(keys: Words, count: int, *, first: int = 0) -> Floats:
     """Return uniforms on ``[0, 1)`` with 53 bits, shape ``keys.shape + (count,)``."""
     counters = np.arange(first, first + count, dtype=np.uint64)

@@ -5,12 +5,16 @@ Loops over scalars are turned into vectors by the compiler as well, but slowly, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
 from numba.core import cgutils
+from numba.extending import intrinsic
 
 LANES = 4
 """Doubles of a vector."""
@@ -22,23 +26,50 @@ WORDS = ir.VectorType(ir.IntType(64), LANES)
 _FUSED = ("contract",)
 
 
+def tile(build: Callable[..., None]) -> Any:
+    """Return a loop that is written in vectors, to be called with arrays and numbers by functions that numba compiles.
+
+    ``build`` is given an instruction builder, then an :class:`Array` for every array and a value for every number.
+    """
+
+    def generate(context: Any, builder: Any, typing: Any, arguments: Any) -> Any:
+        def seen(kind: Any, value: Any) -> Any:
+            if not isinstance(kind, types.Array):
+                return value
+            array = context.make_array(kind)(context, builder, value)
+            return Array(builder, array.data, cgutils.unpack_tuple(builder, array.shape, kind.ndim))  # type: ignore[no-untyped-call]
+
+        build(builder, *map(seen, typing.args, arguments))
+        return context.get_dummy_value()
+
+    def typed(_: Any, *kinds: Any) -> Any:
+        return types.void(*kinds), generate
+
+    # Numba asks for the names of the arguments.
+    names = list(signature(build).parameters)
+    typed.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names])  # type: ignore[attr-defined]
+    typed.__name__ = build.__name__
+    return intrinsic(typed)
+
+
 class Vector:
-    """A vector with arithmetic; products and sums may be fused. Numbers stand for vectors that repeat them."""
+    """A vector with arithmetic. Numbers stand for vectors that repeat them; products and sums may be ``fused``."""
 
-    __slots__ = ("builder", "value")
+    __slots__ = ("_flags", "builder", "value")
 
-    def __init__(self, builder: Any, value: Any) -> None:
+    def __init__(self, builder: Any, value: Any, *, fused: bool = True) -> None:
         self.builder = builder
         self.value = ir.Constant(VECTOR, [value] * LANES) if isinstance(value, float) else value
+        self._flags = _FUSED if fused else ()
 
     def __add__(self, other: Vector | float) -> Vector:
-        return self.like(self.builder.fadd(self.value, self.like(other).value, flags=_FUSED))
+        return self.like(self.builder.fadd(self.value, self.like(other).value, flags=self._flags))
 
     def __sub__(self, other: Vector | float) -> Vector:
-        return self.like(self.builder.fsub(self.value, self.like(other).value, flags=_FUSED))
+        return self.like(self.builder.fsub(self.value, self.like(other).value, flags=self._flags))
 
     def __mul__(self, other: Vector | float) -> Vector:
-        return self.like(self.builder.fmul(self.value, self.like(other).value, flags=_FUSED))
+        return self.like(self.builder.fmul(self.value, self.like(other).value, flags=self._flags))
 
     def __truediv__(self, other: Vector | float) -> Vector:
         return self.like(self.builder.fdiv(self.value, self.like(other).value))
@@ -47,8 +78,13 @@ class Vector:
         return self.like(self.builder.fneg(self.value))
 
     def like(self, other: Any) -> Vector:
-        """Return a vector, made with the same builder, of a number or of a value of that builder."""
-        return other if isinstance(other, Vector) else Vector(self.builder, other)
+        """Return a vector of the same kind of a number, or of a value of the same builder."""
+        if isinstance(other, Vector):
+            return other
+        if isinstance(other, float):
+            kind = self.value.type
+            other = ir.Constant(kind, [_rounded(other, kind.element)] * kind.count)
+        return Vector(self.builder, other, fused=bool(self._flags))
 
     def where(self, relation: str, other: Vector | float, yes: Vector | float, no: Vector | float) -> Vector:
         """Return ``yes`` where ``self relation other`` holds, and ``no`` elsewhere, also at NaN."""
@@ -71,12 +107,16 @@ class Vector:
         return total
 
 
+def _rounded(number: float, kind: Any) -> float:
+    return float(struct.unpack("f", struct.pack("f", number))[0]) if kind == ir.FloatType() else number
+
+
 class Place:
     """A place for a vector that changes in a loop; the compiler keeps it in a register."""
 
     def __init__(self, vector: Vector) -> None:
         self._builder = vector.builder
-        self._made = cgutils.alloca_once(self._builder, VECTOR)  # type: ignore[no-untyped-call]
+        self._made = room(self._builder, VECTOR)
         self.set(vector)
 
     def set(self, vector: Vector) -> None:
@@ -89,12 +129,12 @@ class Place:
 
 
 class Array:
-    """A C-ordered array while a tile is being built."""
+    """A C-ordered array while a loop is being built: the address of its first entry, its sizes and its type."""
 
-    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
-        array = context.make_array(kind)(context, builder, value)
-        self.shape = cgutils.unpack_tuple(builder, array.shape, kind.ndim)  # type: ignore[no-untyped-call]
-        self._data = array.data
+    def __init__(self, builder: Any, data: Any, shape: Sequence[Any], dtype: str = "float64") -> None:
+        self.data = data
+        self.shape = list(shape)
+        self.dtype = dtype
         self._builder = builder
 
     def at(self, *index: Any) -> Any:
@@ -102,7 +142,13 @@ class Array:
         place = index[0]
         for size, i in zip(self.shape[1:], index[1:], strict=False):
             place = self._builder.add(self._builder.mul(place, size), i)
-        return self._builder.gep(self._data, [place])
+        return self._builder.gep(self.data, [place])
+
+    def part(self, *index: Any) -> Array:
+        """Return the array of the entries that begin with an index."""
+        rest = self.shape[len(index) :]
+        zeros = [ir.Constant(ir.IntType(64), 0)] * len(rest)
+        return Array(self._builder, self.at(*index, *zeros), rest, self.dtype)
 
     def load(self, *index: Any) -> Vector:
         """Return the vector that begins at an entry."""
@@ -113,12 +159,27 @@ class Array:
         store(vector, self.at(*index))
 
 
+def room(builder: Any, kind: Any) -> Any:
+    """Return the address of room for a value of this type, made once per call of the function."""
+    with builder.goto_entry_block():
+        return builder.alloca(kind)
+
+
 @contextmanager
 def loop(builder: Any, stop: Any, step: int = 1) -> Iterator[Any]:
     """Build a loop from zero; the context is its counter."""
-    zero, by = ir.Constant(stop.type, 0), ir.Constant(stop.type, step)
-    with cgutils.for_range_slice(builder, zero, stop, by) as (counter, _):
-        yield counter
+    before = builder.block
+    condition, body, after = (builder.append_basic_block(name) for name in ("condition", "body", "after"))
+    builder.branch(condition)
+    builder.position_at_end(condition)
+    counter = builder.phi(stop.type)
+    counter.add_incoming(ir.Constant(stop.type, 0), before)
+    builder.cbranch(builder.icmp_signed("<", counter, stop), body, after)
+    builder.position_at_end(body)
+    yield counter
+    counter.add_incoming(builder.add(counter, ir.Constant(stop.type, step), flags=["nsw"]), builder.block)
+    builder.branch(condition)
+    builder.position_at_end(after)
 
 
 def further(builder: Any, first: Any, count: int, step: int = 1) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from fltheory.kernels import Kernel
 from fltheory.logistic.steps import LocalWork
 
 LANES, _ROWS, _WIDTH = 4, 2, 16
-"""Sizes of the tiles in :mod:`fltheory.logistic.tiles`, which is not imported here: it would load numba."""
+"""Sizes of the tiles in :mod:`fltheory.logistic.tiles`, which is not imported here: it is needed to compile only."""
 
 SAMPLES = 32
 """Samples that are measured together: few enough to stay in the fastest cache."""
@@ -79,7 +80,7 @@ def filled_shape(shape: tuple[int, ...]) -> tuple[int, int]:
 
 def aligned_zeros(shape: tuple[int, ...]) -> NDArray[Any]:
     """Return zeros that begin at a cache line."""
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     room = np.zeros(size + _LINE // 8)
     first = -room.__array_interface__["data"][0] % _LINE // 8
     return room[first : first + size].reshape(shape)

@@ -57,7 +57,9 @@ class LogisticOracle:
         self._replicates = len(replicates)
         self._stepper = stepper
         self._judge = judge
-        self._minibatch_keys = seeding.replicate_keys(seed, Purpose.MINIBATCH, replicates)
+        self._minibatch_keys = seeding.RoundKeys(
+            seeding.replicate_keys(seed, Purpose.MINIBATCH, replicates), problem.num_clients
+        )
         self._drift_keys = seeding.replicate_keys(seed, Purpose.LABEL_DRIFT, replicates)
         self._keys: Words
         self._labels: Ints = problem.train.labels[None]
@@ -76,7 +78,7 @@ class LogisticOracle:
 
     def begin_round(self, index: int) -> None:
         """Draw the labels of round ``index``, and name its minibatches."""
-        self._keys = seeding.client_keys(self._minibatch_keys, index, self.num_clients)
+        self._keys = self._minibatch_keys(index)
         if self._problem.label_drift:
             self._labels = self._drawn_labels(index)
             self._losses = self._client_losses()

@@ -24,14 +24,13 @@ _steps_dense = Kernel("fltheory.quadratic.kernel", "steps_dense")
 def compiled_unit_vectors(law: str, keys: Words, dim: int, vector: int) -> Floats:
     """Draw unit noise with the compiled generator."""
     out = np.empty((keys.size, dim))
-    _unit_vectors(_LAWS[law], np.ascontiguousarray(keys).ravel(), vector, out, *_scratch((dim + 1) // 2))
+    _unit_vectors(_LAWS[law], np.ascontiguousarray(keys).ravel(), vector, out, _scratch((dim + 1) // 2))
     return out.reshape(*keys.shape, dim)
 
 
-def _scratch(words: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return room for the halves of so many words and for the numbers made of them."""
-    size = words + 2 * _WHOLE
-    return np.empty((2, size), np.int32), np.zeros((2, size), np.float32)
+def _scratch(words: int) -> NDArray[np.float32]:
+    """Return room for the pairs of numbers made of so many words."""
+    return np.zeros((2, words + 2 * _WHOLE), np.float32)
 
 
 def compiled_steps(data: RoundData, step: Step) -> Floats:
@@ -72,8 +71,8 @@ def compiled_steps(data: RoundData, step: Step) -> Floats:
     if diagonal:
         most = 1 if step.fixed >= 0 else int(step.steps.max(initial=1))
         state = np.zeros((5, 2, half + _WHOLE))
-        _steps_diagonal(out, *plain, *_scratch((most + 1) * half), state)
+        _steps_diagonal(out, *plain, _scratch((most + 1) * half), state)
     else:
         basis = np.empty((0, 0)) if data.rotation is None else np.ascontiguousarray(data.rotation)
-        _steps_dense(out, *plain, *_scratch(half), np.zeros((7, dim)), basis)
+        _steps_dense(out, *plain, _scratch(half), np.zeros((7, dim)), basis)
     return out

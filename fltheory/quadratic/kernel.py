@@ -4,36 +4,27 @@ Functions take arrays and scalars only, scratch included, run serially over a bl
 interpreter lock, so that the engine can run blocks in threads; the numbers do not depend on the split. They are called
 through :mod:`fltheory.quadratic.compiled`.
 
-Normals are those of :mod:`fltheory.seeding`, operation by operation, so that both have the same bits: loops over
-32-bit integers and floats that LLVM vectorises (division needs ``error_model="numpy"`` for that), and no fused
-operations in the generator. The local steps are in double precision and may be fused.
+Random numbers are those of :mod:`fltheory.seeding`, bit by bit (:mod:`fltheory.quadratic.normals`). The local steps are
+in double precision and may be fused.
 
-Scratch: ``words`` and ``numbers``, both ``(2, size)``, are the halves of counter-based words and the pair of numbers
-made of each, as laid out by :func:`fltheory.seeding.halves`; models in scratch are split in the same two parts.
+Scratch: ``numbers``, ``(2, size)``, are the pairs of numbers made of counter-based words, as laid out by
+:func:`fltheory.seeding.halves`; models in scratch are split in the same two parts.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numba import njit
 
+from fltheory.quadratic.normals import draw_bounded, draw_normals
 from fltheory.quadratic.tiles import WIDTH, walk_tile
 from fltheory.seeding import GOLDEN
 
 _GAMMA = np.uint64(GOLDEN)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
-_ROOT3 = math.sqrt(3.0)
-_F = np.float32
-_I = np.int32
-_LN2 = np.float32(math.log(2.0))
-_TURN = np.float32(2.0 * math.pi / 2**32)
-
-# Compiled loops leave what does not fill their vectors to scalar code, so a few more words cost less.
-_WHOLE = 32
 
 _EXACT: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 _OPTIONS: dict[str, Any] = {**_EXACT, "fastmath": {"contract"}}
@@ -41,69 +32,21 @@ _INNER: dict[str, Any] = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_w
 
 
 @njit(**_EXACT, **_INNER)
-def _draw_words(key, first, count, at, words):  # type: ignore[no-untyped-def]
-    """Write the halves of words ``first .. first + count`` from column ``at`` on, and of a few more."""
-    counter = key + np.uint64(first) * _GAMMA
-    high, low = words[0], words[1]
-    for m in range(at, at + (count + _WHOLE - 1) // _WHOLE * _WHOLE):
-        counter += _GAMMA
-        z = (counter ^ (counter >> np.uint64(30))) * _FIRST
-        z = (z ^ (z >> np.uint64(27))) * _SECOND
-        z = z ^ (z >> np.uint64(31))
-        high[m] = _I(z >> np.uint64(32))
-        low[m] = _I(z)
-
-
-@njit(**_EXACT, **_INNER)
-def _make_numbers(law, count, words, numbers):  # type: ignore[no-untyped-def]
-    """Turn the first ``count`` words, and a few more, into two numbers each."""
-    high, low, head, tail = words[0], words[1], numbers[0], numbers[1]
-    count = (count + _WHOLE - 1) // _WHOLE * _WHOLE
+def _draw(law, key, first, count, numbers, at):  # type: ignore[no-untyped-def]
+    """Write the pairs of words ``first .. first + count``, and of a few more, to columns from ``at`` on."""
     if law == 1:
-        scale = 2.0 * _ROOT3 / 4294967296.0
-        for m in range(count):
-            head[m] = _F((np.float64(np.uint32(high[m])) + 0.5) * scale - _ROOT3)
-            tail[m] = _F((np.float64(np.uint32(low[m])) + 0.5) * scale - _ROOT3)
-        return
-    for m in range(count):
-        bits = _I(np.float32(_F(_I(_I(high[m] >> 1) & _I(0x7FFFFFFF))) + _F(0.5)).view(_I))
-        exponent = _I(_I(bits - _I(0x3F3504F3)) >> 23)
-        mantissa = _I(bits - _I(exponent << 23)).view(_F)
-        s = (mantissa - _F(1)) / (mantissa + _F(1))
-        z = s * s
-        p = _F(1 / 7) + z * _F(1 / 9)
-        p = _F(1 / 5) + z * p
-        p = _F(1 / 3) + z * p
-        logarithm = _F(2) * s * (_F(1) + z * p) + _F(_I(exponent - 31)) * _LN2
-        radius = np.sqrt(_F(-2) * logarithm)
-        quarter = _I(_I(low[m] + _I(1 << 29)) >> 30)
-        angle = _F(_I(low[m] - _I(quarter << 30))) * _TURN
-        z = angle * angle
-        sine = _F(-1 / 5040) + z * _F(1 / 362880)
-        sine = _F(1 / 120) + z * sine
-        sine = _F(-1 / 6) + z * sine
-        sine = angle * (_F(1) + z * sine)
-        cosine = _F(-1 / 720) + z * _F(1 / 40320)
-        cosine = _F(1 / 24) + z * cosine
-        cosine = _F(-1 / 2) + z * cosine
-        cosine = _F(1) + z * cosine
-        odd = (quarter & 1) != 0
-        x = sine if odd else cosine
-        y = cosine if odd else sine
-        sign_x = _I(_I((quarter + 1) & 2) << 30)
-        sign_y = _I(_I(quarter & 2) << 30)
-        head[m] = radius * _I(np.float32(x).view(_I) ^ sign_x).view(_F)
-        tail[m] = radius * _I(np.float32(y).view(_I) ^ sign_y).view(_F)
+        draw_bounded(key, first, count, numbers, at)
+    else:
+        draw_normals(key, first, count, numbers, at)
 
 
 @njit(**_EXACT, cache=True)
-def unit_vectors(law, keys, vector, out, words, numbers):  # type: ignore[no-untyped-def]
+def unit_vectors(law, keys, vector, out, numbers):  # type: ignore[no-untyped-def]
     """Write the ``vector``-th vectors of these keys to the rows of ``out``."""
     count, dim = out.shape
     half = (dim + 1) // 2
     for n in range(count):
-        _draw_words(keys[n], vector * half, half, 0, words)
-        _make_numbers(law, half, words, numbers)
+        _draw(law, keys[n], vector * half, half, numbers, 0)
         for j in range(half):
             out[n, j] = numbers[0, j]
         for j in range(half, dim):
@@ -137,7 +80,7 @@ def _multiply_add(matrix, vector, out):  # type: ignore[no-untyped-def]
 @njit(**_OPTIONS, cache=True)
 def steps_diagonal(  # type: ignore[no-untyped-def]
     out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rate,
-    drift_keys, drift_scale, keys, sign_keys, sigma, rho, law, fixed, recentre, words, numbers, state,
+    drift_keys, drift_scale, keys, sign_keys, sigma, rho, law, fixed, recentre, numbers, state,
 ):  # fmt: skip
     """Run the steps with diagonal Hessians and pulls into ``out``; see :mod:`fltheory.quadratic.compiled`.
 
@@ -165,7 +108,8 @@ def steps_diagonal(  # type: ignore[no-untyped-def]
                 q = pull[r % pull.shape[0], i % pull.shape[1]]
                 a = anchor[r % anchor.shape[0], i % anchor.shape[1]]
                 for j in range(dim):
-                    part, at = (1, j - half) if j >= half else (0, j)
+                    part = 1 if j >= half else 0
+                    at = j - part * half
                     slope[part, at] = factor * h[j]
                     shift[part, at] = -slope[part, at] * first[j] if recentre else rate * o[j]
                     drag[part, at] = rate * q[j]
@@ -176,11 +120,9 @@ def steps_diagonal(  # type: ignore[no-untyped-def]
             drawn = 0
             if noise != 0.0 and count > 0:
                 drawn = half if fixed >= 0 else count * half
-                _draw_words(keys[r, i], fixed * half if fixed >= 0 else 0, drawn, 0, words)
+                _draw(law, keys[r, i], fixed * half if fixed >= 0 else 0, drawn, numbers, 0)
             if drift != 0.0:
-                _draw_words(drift_keys[r, i], 0, half, drawn, words)
-            if noise != 0.0 or drift != 0.0:
-                _make_numbers(law, drawn + half, words, numbers)
+                _draw(law, drift_keys[r, i], 0, half, numbers, drawn)
             for j in range(half):
                 w[0, j] = first[j]
             for j in range(dim - half):
@@ -193,7 +135,8 @@ def steps_diagonal(  # type: ignore[no-untyped-def]
                 for k in range(count):
                     wobble = 1.0 + rho * _flip(sign_keys[r, i], fixed if fixed >= 0 else k)
                     for j in range(dim):
-                        part, at = (1, j - half) if j >= half else (0, j)
+                        part = 1 if j >= half else 0
+                        at = j - part * half
                         x = w[part, at]
                         push = shift[part, at] + drift * numbers[part, drawn + at]
                         step = wobble * (slope[part, at] * x + push) + drag[part, at] * x + still[part, at]
@@ -208,7 +151,7 @@ def steps_diagonal(  # type: ignore[no-untyped-def]
 @njit(**_OPTIONS, cache=True)
 def steps_dense(  # type: ignore[no-untyped-def]
     out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rate,
-    drift_keys, drift_scale, keys, sign_keys, sigma, rho, law, fixed, recentre, words, numbers, state, basis,
+    drift_keys, drift_scale, keys, sign_keys, sigma, rho, law, fixed, recentre, numbers, state, basis,
 ):  # fmt: skip
     """Run the steps with dense Hessians into ``out``; ``state``, ``(7, dim)``, is scratch.
 
@@ -237,8 +180,7 @@ def steps_dense(  # type: ignore[no-untyped-def]
             for k in range(-1 if drift_scale != 0.0 else 0, count):
                 vector = 0 if k < 0 else (fixed if fixed >= 0 else k)
                 if k < 0 or (level != 0.0 and (fixed < 0 or k == 0)):
-                    _draw_words(drift_keys[r, i] if k < 0 else keys[r, i], vector * half, half, 0, words)
-                    _make_numbers(law, half, words, numbers)
+                    _draw(law, drift_keys[r, i] if k < 0 else keys[r, i], vector * half, half, numbers, 0)
                     size = drift_scale if k < 0 else 1.0
                     for j in range(dim):
                         drawn[j] = size * (numbers[0, j] if j < half else numbers[1, j - half])

@@ -21,8 +21,6 @@ from fltheory.quadratic.problem import Quadratic, client_values
 from fltheory.quadratic.prox import elastic_net_minimiser
 from fltheory.seeding import Purpose, Words
 
-_ROUNDS_OF_KEYS = 16
-
 UnitVectors = Callable[[str, Words, int, int], Floats]
 """Law, keys, dimension and number of the vector to vectors with unit variance per coordinate."""
 
@@ -98,7 +96,7 @@ class QuadraticOracle:
         self._unit_vectors = unit_vectors
         self._sigma = np.sqrt(problem.noise_sq / problem.dim)
         self._keys = {
-            purpose: seeding.replicate_keys(seed, purpose, replicates)
+            purpose: seeding.RoundKeys(seeding.replicate_keys(seed, purpose, replicates), problem.num_clients)
             for purpose in (
                 Purpose.STEP_NOISE,
                 Purpose.HESSIAN_NOISE,
@@ -107,7 +105,6 @@ class QuadraticOracle:
                 Purpose.ROUND_SCALE,
             )
         }
-        self._made_keys: dict[Purpose, tuple[int, Words]] = {}
         self._data: RoundData | None = None
 
     @property
@@ -149,14 +146,8 @@ class QuadraticOracle:
         )
 
     def _client_keys(self, purpose: Purpose, index: int) -> Words:
-        """Return the keys of all replicates and clients in a round; they are made for several rounds at once."""
-        first = index - index % _ROUNDS_OF_KEYS
-        if (made := self._made_keys.get(purpose)) is None or made[0] != first:
-            rounds = np.arange(first, first + _ROUNDS_OF_KEYS, dtype=np.uint64)
-            by_round = seeding.words(self._keys[purpose], rounds[:, None])
-            made = (first, seeding.words(by_round[:, :, None], np.arange(self.num_clients, dtype=np.uint64)))
-            self._made_keys[purpose] = made
-        return np.asarray(made[1][index - first])
+        """Return the keys of all replicates and clients in a round."""
+        return self._keys[purpose](index)
 
     @property
     def _round(self) -> RoundData:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from fltheory import vectors
+from fltheory.vectors import Array, Vector, further, tile
 
 _VECTORS = 4
 WIDTH = vectors.LANES * _VECTORS
@@ -17,46 +15,42 @@ WIDTH = vectors.LANES * _VECTORS
 
 
 def _walk_tile(
-    _: Any, state: Any, part: Any, first: Any, noise: Any, drift: Any, numbers: Any, drawn: Any, stride: Any, count: Any
-) -> Any:
+    builder: Any,
+    state: Array,
+    part: Any,
+    first: Any,
+    noise: Any,
+    drift: Any,
+    numbers: Array,
+    drawn: Any,
+    stride: Any,
+    count: Any,
+) -> None:
     """Apply ``w <- slope w - shift - drift z - noise z'`` to coordinates from ``first`` on of a part, ``count`` times.
 
     ``state`` begins with ``w``, ``slope`` and ``shift``, each ``(parts, coordinates)``. In ``numbers``, ``(parts,
     size)``, are the ``z'`` of all steps, each ``stride`` further than the one before, and ``z`` from ``drawn`` on.
     """
+    coordinates = further(builder, first, _VECTORS, vectors.LANES)
 
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        state, numbers = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 5))
-        _, part, first, noise, drift, _, drawn, stride, count = arguments
-        parts, width = cgutils.unpack_tuple(builder, state.shape, 3)[1:]  # type: ignore[no-untyped-call]
-        size = cgutils.unpack_tuple(builder, numbers.shape, 2)[1]  # type: ignore[no-untyped-call]
-        begin = builder.add(builder.mul(part, size), first)
+    def row(number: int) -> list[Any]:
+        return [state.at(ir.Constant(part.type, number), part, j) for j in coordinates]
 
-        def entry(row: int, k: int) -> Any:
-            line = builder.add(builder.mul(ir.Constant(parts.type, row), parts), part)
-            at = builder.add(builder.mul(line, width), first)
-            return builder.gep(state.data, [builder.add(at, ir.Constant(at.type, vectors.LANES * k))])
+    def drawn_from(column: Any) -> list[Vector]:
+        places = [numbers.at(part, builder.add(column, j)) for j in coordinates]
+        return [vectors.load(builder, place, vectors.SINGLES) for place in places]
 
-        def number(column: Any, k: int) -> vectors.Vector:
-            at = builder.add(builder.add(begin, column), ir.Constant(begin.type, vectors.LANES * k))
-            return vectors.load(builder, builder.gep(numbers.data, [at]), vectors.SINGLES)
-
-        columns = range(_VECTORS)
-        minus_noise, minus_drift = (-vectors.repeated(builder, size) for size in (noise, drift))
-        models = [vectors.Place(vectors.load(builder, entry(0, k))) for k in columns]
-        slopes = [vectors.load(builder, entry(1, k)) for k in columns]
-        fixed = [-vectors.load(builder, entry(2, k)) for k in columns]
-        shifts = [minus_drift * number(drawn, k) + fixed[k] for k in columns]
-        with vectors.loop(builder, count) as step:
-            for k in columns:
-                moved = minus_noise * number(builder.mul(step, stride), k) + shifts[k]
-                models[k].set(slopes[k] * models[k].get() + moved)
-        for k in columns:
-            vectors.store(models[k].get(), entry(0, k))
-        return context.get_dummy_value()
-
-    number, integer = types.float64, types.int64
-    return types.void(state, integer, integer, number, number, numbers, integer, integer, integer), build
+    minus_noise, minus_drift = (-vectors.repeated(builder, size) for size in (noise, drift))
+    models = [vectors.Place(vectors.load(builder, place)) for place in row(0)]
+    slopes = [vectors.load(builder, place) for place in row(1)]
+    fixed = [-vectors.load(builder, place) for place in row(2)]
+    shifts = [minus_drift * z + own for z, own in zip(drawn_from(drawn), fixed, strict=True)]
+    with vectors.loop(builder, count) as step:
+        units = drawn_from(builder.mul(step, stride))
+        for model, slope, shift, unit in zip(models, slopes, shifts, units, strict=True):
+            model.set(slope * model.get() + (minus_noise * unit + shift))
+    for model, place in zip(models, row(0), strict=True):
+        vectors.store(model.get(), place)
 
 
-walk_tile: Any = intrinsic(_walk_tile)
+walk_tile = tile(_walk_tile)

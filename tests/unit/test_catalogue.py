@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import subprocess
 import sys
 import types
 from dataclasses import dataclass
@@ -108,3 +109,17 @@ def test_only_dataclasses_of_the_module_itself_are_named() -> None:
     Law.__module__ = "laws"
     vars(module).update(Law=Law, Foreign=Algorithm, number=3)
     assert dict(catalogue._named(module)) == {"law": Law}
+
+
+def test_names_are_read_without_importing_and_are_those_of_the_classes() -> None:
+    folder = Path(fltheory.algorithms.__path__[0])
+    for path in folder.glob("[!_]*.py"):
+        home = f"fltheory.algorithms.{path.stem}"
+        written = catalogue._NAME.findall(path.read_text(encoding="utf-8"))
+        assert written == [kind.name for kind in catalogue._algorithms_of(home)], path.stem
+    code = (
+        "import sys; from fltheory import catalogue; catalogue.algorithms()['scaffold'];"
+        "print(sorted(name for name in sys.modules if name.startswith('fltheory.algorithms.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['fltheory.algorithms._algorithm', 'fltheory.algorithms.scaffold']"

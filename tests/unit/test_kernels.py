@@ -49,7 +49,10 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path):
 
 def test_sources_are_those_that_the_code_is_made_of():
     names = {name for name, _ in kernels._sources("fltheory.quadratic.kernel")}
-    assert {f"fltheory.{name}" for name in ("quadratic.kernel", "quadratic.tiles", "vectors", "seeding")} <= names
+    assert {
+        f"fltheory.{name}"
+        for name in ("quadratic.kernel", "quadratic.tiles", "quadratic.normals", "vectors", "seeding")
+    } <= names
     assert "fltheory.compiler" in names
     names = {name for name, _ in kernels._sources("fltheory.logistic.kernel")}
     assert {f"fltheory.{name}" for name in ("logistic.tiles", "logistic.exponentials", "vectors", "seeding")} <= names
@@ -79,8 +82,8 @@ def draw_by_a_new_kernel():
     kernel = Kernel("fltheory.quadratic.kernel", "unit_vectors")
     for writable in (False, True):
         keys.setflags(write=writable)
-        out, words, numbers = np.empty((3, 5)), np.empty((2, 70), np.int32), np.zeros((2, 70), np.float32)
-        kernel(np.int64(0), keys, False, out, words, numbers)
+        out, numbers = np.empty((3, 5)), np.zeros((2, 70), np.float32)
+        kernel(np.int64(0), keys, False, out, numbers)
         assert np.array_equal(out, seeding.normals(keys, 5))
 
 

@@ -1,5 +1,6 @@
 """Where results come from: the record that accompanies them."""
 
+import importlib.metadata
 import json
 import subprocess
 from pathlib import Path
@@ -60,3 +61,9 @@ def test_record_is_plain_json_and_names_seed_configuration_and_versions() -> Non
 def test_the_way_taken_is_recorded() -> None:
     assert simulate(experiment(), replicates=2, collapse=False).provenance["steps"] == "every step run: asked for"
     assert simulate(experiment(), engine="exact").provenance["participation"] == "enumerated"
+
+
+def test_versions_are_those_that_python_knows():
+    for name in ("numpy", "scipy", "llvmlite", "fltheory"):
+        assert provenance._version(name) == importlib.metadata.version(name)
+    assert provenance._version("no_such_package") == "not installed"

@@ -174,3 +174,10 @@ def test_bounded_law_stays_in_its_interval():
 def test_signs_are_the_top_bit(key, vector):
     sign = seeding.signs(np.array([key], dtype=np.uint64), vector=vector)[0]
     assert sign == (-1.0 if sequential_splitmix(key, vector + 1)[-1] >> 63 else 1.0)
+
+
+def test_keys_of_rounds_are_those_of_clients():
+    keys = seeding.replicate_keys(3, Purpose.MINIBATCH, range(2, 5))
+    made = seeding.RoundKeys(keys, 4)
+    for index in (0, 15, 16, 40, 3):
+        assert np.array_equal(made(index), seeding.client_keys(keys, index, 4))

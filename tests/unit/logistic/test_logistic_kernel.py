@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
 from fltheory import vectors
 from fltheory.logistic import compiled, measures, model, tiles
@@ -217,16 +216,11 @@ def test_each_oracle_measures_in_its_own_way(make_problem: Any) -> None:
 def in_vectors(function: Any) -> Any:
     """Compile a function of vectors to run over an array whose length is a multiple of their length."""
 
-    def over(_: Any, x: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array = vectors.Array(context, builder, signature.args[0], arguments[0])
-            with vectors.loop(builder, array.shape[0], vectors.LANES) as j:
-                array.store(function([array.load(j)])[0], j)
-            return context.get_dummy_value()
+    def build(builder: Any, x: vectors.Array) -> None:
+        with vectors.loop(builder, x.shape[0], vectors.LANES) as j:
+            x.store(function([x.load(j)])[0], j)
 
-        return types.void(x), build
-
-    loop = intrinsic(over)
+    loop = vectors.tile(build)
 
     @njit
     def run(x: Any) -> None:
