@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SINGLE = {"continual"}
+"""Algorithms for one client; Job A gives them its problem with one client, which has no drift of its own."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class QuadraticSize:

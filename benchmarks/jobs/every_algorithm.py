@@ -9,6 +9,7 @@ from benchmarks import sizes
 from benchmarks.agreement import disagreement
 from benchmarks.options import Options
 from benchmarks.report import WRONG, Table, record_of, seconds_text, versions_of
+from benchmarks.sizes import SINGLE
 from benchmarks.workers import Measured, Tool, interleaved
 
 TITLE = (
@@ -61,6 +62,8 @@ def _remark(entries: dict[str, Measured]) -> str:
     for entry in entries.values():
         if entry.failure:
             return _shortened(entry.failure)
+    if entries["full"].tool.request["algorithm"] in SINGLE:
+        return "made for one client: run on one, without client drift"
     note = entries["default"].note
     return _shortened(note.removeprefix("every step run: ")) if note.startswith("every step") else ""
 

@@ -9,48 +9,50 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from benchmarks.options import Options
 from benchmarks.report import Table, seconds_text
 from benchmarks.workers import ROOT
 
 FIRST_USE = [sys.executable, "-m", "benchmarks.ours.first_use"]
-LOOPS = {
-    "quadratic, every step": ["quadratic"],
-    "quadratic, every step and noise vectors (cfl-r)": ["quadratic", "cfl-r"],
-    "quadratic, dense (efl)": ["quadratic", "efl"],
-    "quadratic, default": ["collapsed"],
-    "softmax": ["softmax"],
-}
-"""What compiles something different; every algorithm needs the loops of one of these, or fewer."""
+KINDS = {"quadratic": "quadratic, every step", "softmax": "softmax"}
+COLD, WARM = 5.0, 0.7
+"""Seconds allowed to the first use of a compiled loop, with an empty and with a filled cache."""
 
 
 def run(options: Options) -> list[Table]:
     """Measure and return the table."""
-    table = Table(title="S  start-up, whole processes", columns=["what", "seconds", "of which ours", "allowed"])
+    table = Table(title="S  start-up, whole processes", columns=["what", "seconds", "processor", "ours", "allowed"])
     runs = 3 if options.quick else 7
     bare = _fastest([sys.executable, "-c", "pass"], runs)
-    _add(table, "python -c pass", bare, None, None)
-    _add(table, "python -c 'import numpy'", _fastest([sys.executable, "-c", "import numpy"], runs), None, None)
+    _add(table, "python -c pass", bare, None)
+    _add(table, "python -c 'import numpy'", _fastest([sys.executable, "-c", "import numpy"], runs), None)
     imported = _fastest([sys.executable, "-c", "import fltheory"], runs)
-    _add(table, "import fltheory", imported, imported - bare, 0.15)
+    _add(table, "import fltheory", imported._replace(ours=imported.seconds - bare.seconds), 0.15)
     script = shutil.which("fltheory", path=str(Path(sys.executable).parent))
     for words in (["--help"], ["list"]):
         if script:
-            _add(table, f"fltheory {' '.join(words)}", _fastest([script, *words], runs), None, 0.35)
-    cache = options.folder / "numba-cache"
+            _add(table, f"fltheory {' '.join(words)}", _fastest([script, *words], runs), 0.35)
+    caches = options.folder / "caches"
     trivial = [sys.executable, "-m", "benchmarks.peers.s_numba"]
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache / "trivial")}
-    _add(table, "numba alone, one trivial loop, warm", _fastest(trivial, runs + 1, environment), None, None)
-    for label, words in LOOPS.items():
-        folder = cache / "-".join(words)
-        _add(table, f"first use, {label}, cold", *_first_use(words, folder, runs=1), 5.0)
-        _add(table, f"first use, {label}, warm", *_first_use(words, folder, runs=runs), 0.7)
-    _first_use(["everything"], cache / "all", runs=1)
-    for kind in ("quadratic", "softmax"):
-        slowest, name = max((_first_use([kind, name], cache / "all", runs=2), name) for name in _names(options))
-        _add(table, f"first use, {kind}, slowest algorithm ({name}), warm", *slowest, 0.7)
-    table.notes.append("of which ours: from before the import of fltheory to the first result, without the interpreter")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(caches / "trivial")}
+    _add(table, "numba alone, one trivial loop, warm", _fastest(trivial, runs + 1, environment), None)
+    _add(table, "quadratic, default", _first_use(["collapsed"], caches / "collapsed", runs=runs), WARM)
+    names = _names(options)
+    for kind, label in KINDS.items():
+        cold, warm = {}, {}
+        for name in names:
+            # Every algorithm begins with an empty cache of its own.
+            cold[name] = _first_use([kind, name], caches / kind / name, runs=1)
+            warm[name] = _first_use([kind, name], caches / kind / name, runs=3)
+        for state, allowed, found in (("empty", COLD, cold), ("filled", WARM, warm)):
+            for which, choose in (("fastest", min), ("slowest", max)):
+                name = choose(found, key=lambda name: found[name].seconds)
+                _add(table, f"{label}, {state} cache, {which} of {len(names)} ({name})", found[name], allowed)
+            table.records += [_record(f"{kind}, {name}, {state} cache", used, allowed) for name, used in found.items()]
+    table.notes.append("seconds: the whole process; processor: its user and system time, which others disturb less")
+    table.notes.append("ours: from before the import of fltheory to the first result, without the interpreter")
     table.notes.append("allowed: checked against whole processes, except the import, which is net of the interpreter")
     return [table]
 
@@ -62,31 +64,41 @@ def _names(options: Options) -> list[str]:
     return names[::6] if options.quick else names
 
 
-def _add(table: Table, label: str, seconds: float, ours: float | None, allowed: float | None) -> None:
-    judged = ours if label == "import fltheory" and ours is not None else seconds
+class Used(NamedTuple):
+    """What one process took."""
+
+    seconds: float
+    processor: float
+    ours: float | None = None
+
+
+def _add(table: Table, label: str, used: Used, allowed: float | None) -> None:
+    judged = used.ours if label == "import fltheory" and used.ours is not None else used.seconds
     verdict = "" if allowed is None else f"{'ok' if judged <= allowed else 'MISSED'}: {allowed:g} s"
-    table.rows.append([label, seconds_text(seconds), "" if ours is None else seconds_text(ours), verdict])
-    table.records.append({"what": label, "seconds": seconds, "ours": ours, "allowed": allowed})
+    numbers = ["" if value is None else seconds_text(value) for value in used]
+    table.rows.append([label, *numbers, verdict])
+    table.records.append(_record(label, used, allowed))
 
 
-def _first_use(words: Sequence[str], cache: Path, *, runs: int) -> tuple[float, float]:
-    """Return seconds of the process and from the import to the first result, with compiled loops kept in ``cache``."""
+def _record(label: str, used: Used, allowed: float | None) -> dict[str, Any]:
+    return {"what": label, **used._asdict(), "allowed": allowed}
+
+
+def _first_use(words: Sequence[str], cache: Path, *, runs: int) -> Used:
+    """Return what the process takes, with compiled loops kept in ``cache``."""
     cache.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "FLTHEORY_CACHE_DIR": str(cache)}
-    best = (float("inf"), float("inf"))
-    for _ in range(runs):
-        began = time.perf_counter()
-        done = subprocess.run(
-            [*FIRST_USE, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-        )
-        best = min(best, (time.perf_counter() - began, float(done.stdout)))
-    return best
+    return _fastest([*FIRST_USE, *words], runs, environment, prints_ours=True)
 
 
-def _fastest(command: Sequence[str], runs: int, environment: dict[str, str] | None = None) -> float:
-    best = float("inf")
+def _fastest(
+    command: Sequence[str], runs: int, environment: dict[str, str] | None = None, *, prints_ours: bool = False
+) -> Used:
+    found = []
     for _ in range(runs):
-        began = time.perf_counter()
-        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
-        best = min(best, time.perf_counter() - began)
-    return best
+        before, began = os.times(), time.perf_counter()
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        seconds, after = time.perf_counter() - began, os.times()
+        spent = after.children_user - before.children_user + after.children_system - before.children_system
+        found.append(Used(seconds, spent, float(done.stdout) if prints_ours else None))
+    return min(found)

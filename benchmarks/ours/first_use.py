@@ -1,7 +1,7 @@
 """First use of a compiled loop in a fresh process: ``python -m benchmarks.ours.first_use KIND [ALGORITHM]``.
 
-Prints the seconds from before the import of fltheory to the first result. ``KIND`` is ``quadratic``, ``collapsed``,
-``softmax`` or ``everything``; the last runs every algorithm, which fills the cache of compiled loops.
+Prints the seconds from before the import of fltheory to the first result. ``KIND`` is ``quadratic``, ``collapsed`` or
+``softmax``.
 """
 
 from __future__ import annotations
@@ -10,21 +10,15 @@ import sys
 import time
 from typing import Any
 
+from benchmarks.sizes import SINGLE
+
 
 def main() -> None:
     """Run the smallest experiment of the kind and print how long it took."""
     began = time.perf_counter()
     kind = sys.argv[1]
     algorithm = sys.argv[2] if len(sys.argv) > 2 else "fedavg"
-    if kind == "everything":
-        from fltheory import catalogue
-
-        for name in catalogue.algorithms():
-            _run("quadratic", name)
-        _run("collapsed", "fedavg")
-        _run("softmax", "fedavg")
-    else:
-        _run(kind, algorithm)
+    _run(kind, algorithm)
     sys.stdout.write(f"{time.perf_counter() - began}\n")
 
 
@@ -34,7 +28,7 @@ def _run(kind: str, algorithm: str) -> None:
     from fltheory import Experiment, Participation, noisy_quadratic, simulate
 
     problem: Any
-    clients = 1 if algorithm == "continual" else 2
+    clients = 1 if algorithm in SINGLE else 2
     if kind == "softmax":
         from fltheory.logistic import synthetic
 

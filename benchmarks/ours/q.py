@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.protocol import Job, Result
+from benchmarks.sizes import SINGLE
 from fltheory import Experiment, Participation, Record, catalogue, simulate
 from fltheory.quadratic import Quadratic, noisy_quadratic
 
@@ -32,13 +33,25 @@ def job_q_problem(dim: int, num_clients: int, *, rotated: bool = True) -> Quadra
 
 def prepare(*, dim: int, num_clients: int, local_steps: int, rounds: int, replicates: int, rate: float) -> Job:
     """Return the job; the loop is compiled, or loaded from its cache, on two replicates and rounds."""
-    problem = job_q_problem(dim, num_clients)
+    many = job_q_problem(dim, num_clients)
+    one = noisy_quadratic(
+        dim=dim,
+        num_clients=1,
+        mu=1.0,
+        L=20.0,
+        client_drift_sq=0.0,
+        round_drift_sq=1.0,
+        noise_sq=1.0,
+        rotated=True,
+        seed=0,
+    )
 
     def run(*, seed: int, algorithm: str, mode: str, rounds: int = rounds, replicates: int = replicates) -> Result:
+        problem = one if algorithm in SINGLE else many
         experiment = Experiment(
             problem=problem,
             algorithm=catalogue.algorithms()[algorithm](),
-            participation=Participation(num_clients=num_clients, local_steps=local_steps),
+            participation=Participation(num_clients=problem.num_clients, local_steps=local_steps),
             rounds=rounds,
             rate=rate,
         )
