@@ -14,7 +14,7 @@ scenarios are swapped: by Lemma 3.5 the client drift is averaged out in S1, wher
 as it is in S2.
 
 **Derivation of the corrected form.** Rates: let :math:`c_t \ge 0` be the weight with which the input of round
-:math:`t` enters the weighted mean of the models of FedAvg with a given step; on quadratics with one Hessian
+:math:`t` enters the weighted mean of the models of FedAvg with a given step; on quadratics whose Hessians commute
 :math:`c_t` is the same for CFL-R, whose input is the mean of the drifts so far. So the drift of round :math:`s` enters
 with :math:`C_s = \sum_{t\ge s} c_t/t`. Summing by parts, :math:`\sum_s C_s^2 = \sum_s c_s(2C_s - c_s/s) \le 2\sum_s
 c_sC_s \le 2(\sum c_s^2)^{1/2}(\sum C_s^2)^{1/2}`, hence :math:`\sum_s C_s^2 \le 4\sum_s c_s^2` (Copson's inequality).
@@ -45,6 +45,8 @@ from fltheory.bounds.cfl._rates import Setting
 client_s1 = scalar("rem_client_s1", r"v_{\delta,S1}", "variance of the client drift in a step of CFL-R, scenario S1")
 client_s2 = scalar("rem_client_s2", r"v_{\delta,S2}", "variance of the client drift in a step of CFL-R, scenario S2")
 round_both = scalar("rem_round", r"v_\xi", "variance of the round drift in a local step of CFL-R, either scenario")
+
+CASES = tuple(f"{case}-{convex}" for case in ("S1-drawn", "S2-centred", "S2-drawn") for convex in ("sc", "gc"))
 
 fresh = Setting(remembers=True, scenario="S1", centred=False)
 same = Setting(remembers=True)
@@ -92,7 +94,7 @@ claim = Claim(
             check=Experiments(
                 space=Space(
                     {
-                        "case": Choice(("S1-drawn-sc", "S2-centred-sc", "S2-drawn-sc", "S1-drawn-gc", "S2-drawn-gc")),
+                        "case": Choice(CASES),
                         "T": Integer(8, 64),
                         "N": Integer(2, 8),
                         "K": Integer(1, 8),
