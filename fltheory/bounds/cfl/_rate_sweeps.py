@@ -127,8 +127,8 @@ def everything(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
     )
     each = [s for source in sources for s in alone(setting, source)]
     if apart:
-        # Quick checks take the first sweep of every parameter: of the client drift where no engine has to walk.
-        each.sort(key=lambda s: not (s.base["B"] > 0 and s.base["by"] == "formula"))
+        # Quick checks take the first sweep of every parameter: along these two the client drift leads at all points.
+        each.sort(key=lambda s: not (s.base["B"] > 0 and s.name in ("N", "K")))
     return (*each, *together, *start(setting))
 
 
