@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fltheory.claims import Entry
-from fltheory.processes import in_processes
+from fltheory.processes import expect, in_processes
 from fltheory.validation import cache
 from fltheory.validation.decide import Effort, check
 from fltheory.validation.verdict import Checked
 
+_USED = ("fltheory.strategies", "scipy.optimize", "scipy.signal")
 _SLOW_FIRST = ("bound", "rate", "rule", "lemma", "identity")
 
 
@@ -48,6 +49,7 @@ def check_all(
     for checked in done.values():
         report(checked)
     left = sorted((e for e in entries if e.id not in done), key=lambda entry: _SLOW_FIRST.index(entry.kind))
+    expect((*_USED, *(entry.name for entry in left if entry.name)))
     interrupted = False
     try:
         for checked in in_processes([(entry, variant, effort, seed) for entry in left], check_entry, jobs):
