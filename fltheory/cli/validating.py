@@ -47,7 +47,7 @@ def validate(
     jobs = cores() if jobs is None else checks.integer("validate", "jobs", jobs, low=1)
     entries = claims.select(["*"], folders or ())
     chosen = list(studies().values()) if figures else []
-    expect(modules(chosen))
+    expect(("fltheory.report.build", "docutils.writers.html5_polyglot", *modules(chosen)))
     drawn: list[Saved] = []
     with progress(len(entries) + len(chosen), quiet=quiet) as report:
         report.begin("checking")
@@ -76,7 +76,7 @@ def validate(
             )
     if drawn:
         gallery(output / "figures", report="../report.html")
-    path = build(document, drawn, output / "report.html", folders=folders or ())
+    path = build(document, drawn, output / "report.html", folders=folders or (), jobs=jobs)
     for name, error in failed:
         complain(f"{name}: {error}")
     if not quiet:

@@ -53,11 +53,12 @@ def modules(chosen: Sequence[Study]) -> list[str]:
 
 
 def groups(chosen: Sequence[Study]) -> list[tuple[str, ...]]:
-    """Return names that belong together, the largest groups first."""
-    found: dict[str, list[str]] = {}
+    """Return names that belong together, the heaviest groups first, so that none is waited for at the end."""
+    found: dict[str, list[Study]] = {}
     for study in chosen:
-        found.setdefault(study.together or study.name, []).append(study.name)
-    return sorted(map(tuple, found.values()), key=len, reverse=True)
+        found.setdefault(study.together or study.name, []).append(study)
+    ranked = sorted(found.values(), key=lambda group: -sum(study.weight for study in group))
+    return [tuple(study.name for study in group) for group in ranked]
 
 
 def _several(

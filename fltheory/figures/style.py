@@ -23,8 +23,8 @@ COLUMN, PAGE, POINTS = 3.4, 7.0, 8
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-DPI = 300
-"""Of the PNG files."""
+DPI, SMALL = 300, 200
+"""Pixels per inch of PNG files, and of those for the pages of claims."""
 
 VERDICTS = {
     "HOLDS": "#0072B2",

@@ -104,4 +104,5 @@ study = Study(
     caption=caption,
     draw=draw,
     together=TOGETHER,
+    weight=5,
 )

@@ -159,4 +159,5 @@ study = Study(
     caption=caption,
     table=table,
     together=TOGETHER,
+    weight=3,
 )

@@ -97,4 +97,5 @@ study = Study(
     compute=compute,
     caption=caption,
     draw=draw,
+    weight=5,
 )

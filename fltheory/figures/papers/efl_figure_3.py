@@ -120,4 +120,5 @@ study = Study(
     compute=compute,
     caption=caption,
     draw=draw,
+    weight=3,
 )

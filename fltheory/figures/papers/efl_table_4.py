@@ -130,4 +130,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
+    weight=3,
 )

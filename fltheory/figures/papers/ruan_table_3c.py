@@ -176,4 +176,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
+    weight=3,
 )
