@@ -79,6 +79,19 @@ def power_of_ten(value: float, position: int | None = None) -> str:
     return "10" + str(exponent).translate(_RAISED) if math.isclose(value, 10.0**exponent) else ""
 
 
+def short(value: float, position: int | None = None) -> str:
+    """Write a tick as a plain number, or with a power of ten where that would be long.
+
+    >>> short(0.3), short(3e-6), short(1e-5)
+    ('0.3', '3·10⁻⁶', '10⁻⁵')
+    """
+    if value <= 0 or 1e-3 <= value < 1e5:
+        return f"{value:g}"
+    exponent = math.floor(math.log10(value) + 1e-9)
+    digits = f"{value / 10.0**exponent:g}"
+    return power_of_ten(10.0**exponent) if digits == "1" else f"{digits}·{power_of_ten(10.0**exponent)}"
+
+
 def settle(figure: Figure) -> None:
     """Lay a figure out once and for all, so that saving it in several formats does not do it again.
 

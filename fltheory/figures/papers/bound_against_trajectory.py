@@ -24,7 +24,7 @@ import numpy as np
 from fltheory.claims import index
 from fltheory.figures.papers._bound_curves import LEVEL, curves_of
 from fltheory.figures.study import Data, Study
-from fltheory.figures.style import COLOURS, COLUMN, POINTS, STYLES, dress, panels
+from fltheory.figures.style import COLOURS, COLUMN, POINTS, STYLES, dress, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +130,7 @@ def _key(figure: Figure, axes: Any, *, columns: int) -> None:
 
 def _ticks(place: Axes) -> None:
     """Set few ticks, written as plain numbers where an axis spans less than two decades."""
-    from matplotlib.ticker import FixedLocator, FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import FixedLocator, FormatStrFormatter, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(5) for digit in (1, 2, 5)]))
     place.xaxis.set_major_formatter(FormatStrFormatter("%g"))
@@ -138,7 +138,7 @@ def _ticks(place: Axes) -> None:
     if high < 100 * low:
         narrow = high < 6 * low
         place.yaxis.set_major_locator(MaxNLocator(3) if narrow else LogLocator(subs=(1.0, 3.0)))
-        place.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        place.yaxis.set_major_formatter(FuncFormatter(short))
     for axis in (place.xaxis, place.yaxis):
         axis.set_minor_formatter(NullFormatter())
 
