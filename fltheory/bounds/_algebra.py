@@ -326,7 +326,9 @@ class Compiled:
             values = [env[name] for name in self._order]
         except KeyError:
             missing = ", ".join(sorted(self.names - env.keys()))
-            raise InvalidParameter(f"the value of {missing} is missing; pass it to evaluate {self.expression}") from None
+            raise InvalidParameter(
+                f"the value of {missing} is missing; pass it to evaluate {self.expression}"
+            ) from None
         call = self._calls.get(exact) or self._written(exact)
         return call(outcome, env.get("chance"), *values)
 

@@ -92,7 +92,9 @@ def _worst(
 ) -> tuple[float, Params | None]:
     """Return the smallest slack that the check, or else a short search, has found, and its instance."""
     if verdict is not None and verdict["worst"]:
-        return float("inf") if verdict["margin"] is None else verdict["margin"], _recorded(claim, form, verdict["worst"])
+        return float("inf") if verdict["margin"] is None else verdict["margin"], _recorded(
+            claim, form, verdict["worst"]
+        )
     source = claim.check_of(form)
     assert not isinstance(source, Sweeps)
     trials = Trials(claim, form, source, seed)

@@ -2,9 +2,10 @@
 
 For each claim of kind *bound* the published form and the corrected one are drawn on one instance. Where the ledger has
 a counterexample, it is that one, continued to the longest run of its space; otherwise it is the one on which the check
-(a short search, where there is no ledger) brings the published form closest to failing. Of several readings the first with a counterexample is drawn, or
-the one closest to failing. Where the corrected form asks for another run there (another learning rate, say), that run
-is drawn as well; where the instance is none of its own, it gets the worst instance of its own check.
+(a short search, where there is no ledger) brings the published form closest to failing. Of several readings the first
+with a counterexample is drawn, or the one closest to failing. Where the corrected form asks for another run there
+(another learning rate, say), that run is drawn as well; where the instance is none of its own, it gets the worst
+instance of its own check.
 
 The black line is the left-hand side, an expectation by the exact engine; the grey band around it is from Monte Carlo
 replicates of the same run and covers all rounds at once with 95 %. (Where a rare event carries the expectation, as in
@@ -130,7 +131,14 @@ def _key(figure: Figure, axes: Any, *, columns: int) -> None:
 
 def _ticks(place: Axes) -> None:
     """Set few ticks, written as plain numbers where an axis spans less than two decades."""
-    from matplotlib.ticker import FixedLocator, FormatStrFormatter, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import (
+        FixedLocator,
+        FormatStrFormatter,
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+    )
 
     place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(5) for digit in (1, 2, 5)]))
     place.xaxis.set_major_formatter(FormatStrFormatter("%g"))

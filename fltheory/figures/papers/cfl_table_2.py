@@ -135,7 +135,9 @@ def caption(data: Data) -> str:
         paid = f"up to {max(costs):.2f} times the loss, " if costs else ""
         parts.append(f"{min(ratios):.2g} to {max(ratios):.2g} for {name} ({paid}{lost}at the published rate)")
     used = ", ".join(f"{data['sizes'][name]} {shown}" for name, shown in SIZES.items())
-    text = f"Best rate over published rate, with {used}s, which the paper leaves open: " + ", ".join(parts).replace(", at the", " at the")
+    text = f"Best rate over published rate, with {used}s, which the paper leaves open: " + ", ".join(parts).replace(
+        ", at the", " at the"
+    )
     moves = []
     for name in PUBLISHED:
         by_size = []

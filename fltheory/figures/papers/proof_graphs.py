@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fltheory.claims import index
-from fltheory.figures.papers._graph_places import GAP, ROW, TALL, across_of, rows_of, width
 from fltheory.errors import NotApplicable
+from fltheory.figures.papers._graph_places import GAP, ROW, TALL, across_of, rows_of, width
 from fltheory.figures.study import Data, Study
 from fltheory.figures.style import PAGE, POINTS, SYMBOLS, VERDICTS, panels
 from fltheory.validation import ledger as ledgers
