@@ -51,11 +51,15 @@ class Entry:
         """Return what `list --json` prints."""
         return {name: getattr(self, name) for name in ("id", "paper", "reference", "kind", "title")}
 
+    @property
+    def name(self) -> str:
+        """Name of the module; empty for a file outside the package."""
+        inside = self.path.is_relative_to(_HOME)
+        return f"fltheory.bounds.{self.path.parent.name}.{self.path.stem}" if inside else ""
+
     def module(self) -> ModuleType:
         """Import the file of the claim; its docstring is the page."""
-        if self.path.is_relative_to(_HOME):
-            return importlib.import_module(f"fltheory.bounds.{self.path.parent.name}.{self.path.stem}")
-        return _outside(self.path)
+        return importlib.import_module(self.name) if self.name else _outside(self.path)
 
     def load(self) -> Claim:
         """Return the claim itself."""

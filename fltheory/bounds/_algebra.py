@@ -23,7 +23,7 @@ import functools
 import keyword
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -317,19 +317,27 @@ class Compiled:
     expression: sp.Basic
     names: frozenset[str]
     random: bool
-    _float: Callable[..., Any]
-    _exact: Callable[..., Any]
+    _order: tuple[str, ...]
+    _calls: dict[bool, Callable[..., Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def __call__(self, env: Env, *, exact: bool = False, outcome: int = 0) -> Any:
         """Return the value; ``env`` gives every quantity in :attr:`names`."""
-        missing = sorted(self.names - env.keys())
-        if missing:
+        try:
+            values = [env[name] for name in self._order]
+        except KeyError:
+            missing = ", ".join(sorted(self.names - env.keys()))
             raise InvalidParameter(
-                f"the value of {', '.join(missing)} is missing; pass it to evaluate {self.expression}"
-            )
-        call = self._exact if exact else self._float
-        chance = env.get("chance")
-        return call(outcome, chance, *(env[name] for name in sorted(self.names)))
+                f"the value of {missing} is missing; pass it to evaluate {self.expression}"
+            ) from None
+        call = self._calls.get(exact) or self._written(exact)
+        return call(outcome, env.get("chance"), *values)
+
+    def _written(self, exact: bool) -> Callable[..., Any]:
+        """Make the code when it is first asked for: most expressions are never evaluated exactly."""
+        arguments = [sp.Symbol("_o"), sp.Symbol("chance"), *(sp.Symbol(name) for name in self._order)]
+        table = {**(_EXACT if exact else _FLOAT), **_BOTH}
+        self._calls[exact] = sp.lambdify(arguments, self.expression, modules=[table], printer=_code)
+        return self._calls[exact]
 
 
 @functools.cache
@@ -341,12 +349,8 @@ def compiled(expression: sp.Basic) -> Compiled:
     >>> half({"doctest_x": np.array([4.0, 9.0])}).tolist(), half({"doctest_x": sp.Integer(2)}, exact=True)
     ([1.0, 1.5], sqrt(2)/2)
     """
-    names = sorted(names_in(expression))
-    arguments = [sp.Symbol("_o"), sp.Symbol("chance"), *(sp.Symbol(name) for name in names)]
-    calls = [
-        sp.lambdify(arguments, expression, modules=[{**table, **_BOTH}], printer=_code) for table in (_FLOAT, _EXACT)
-    ]
-    return Compiled(expression, frozenset(names), is_random(expression), *calls)
+    names = names_in(expression)
+    return Compiled(expression, frozenset(names), is_random(expression), tuple(sorted(names)))
 
 
 # LaTeX

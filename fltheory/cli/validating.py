@@ -31,7 +31,9 @@ def validate(
 ) -> None:
     """Check every claim, draw the figures, write report.html; exit code 1 if a form that must hold does not."""
     from fltheory import checks, claims
+    from fltheory.figures.parallel import modules
     from fltheory.figures.study import studies
+    from fltheory.processes import expect
     from fltheory.report import build
     from fltheory.report.gallery import gallery
     from fltheory.validation import ledger
@@ -45,6 +47,7 @@ def validate(
     jobs = cores() if jobs is None else checks.integer("validate", "jobs", jobs, low=1)
     entries = claims.select(["*"], folders or ())
     chosen = list(studies().values()) if figures else []
+    expect(("fltheory.report.build", "docutils.writers.html5_polyglot", *modules(chosen)))
     drawn: list[Saved] = []
     with progress(len(entries) + len(chosen), quiet=quiet) as report:
         report.begin("checking")
@@ -73,7 +76,7 @@ def validate(
             )
     if drawn:
         gallery(output / "figures", report="../report.html")
-    path = build(document, drawn, output / "report.html", folders=folders or ())
+    path = build(document, drawn, output / "report.html", folders=folders or (), jobs=jobs)
     for name, error in failed:
         complain(f"{name}: {error}")
     if not quiet:

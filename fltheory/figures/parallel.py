@@ -8,7 +8,9 @@ from typing import Any
 
 from fltheory.errors import FltheoryError
 from fltheory.figures.study import Saved, Study, produce, studies
-from fltheory.processes import in_processes
+from fltheory.processes import expect, in_processes
+
+_BACKENDS = tuple(f"matplotlib.backends.backend_{name}" for name in ("agg", "pdf", "svg"))
 
 
 def produce_all(
@@ -29,6 +31,7 @@ def produce_all(
     failed: list[tuple[str, str]] = []
     interrupted = False
     known = {study.name: study for study in chosen}
+    expect(modules(chosen))
     try:
         tasks = [(names, directory, quick, seed, ledger) for names in groups(chosen)]
         for found in in_processes(tasks, _several, jobs):
@@ -44,12 +47,18 @@ def produce_all(
     return [done[name] for name in known if name in done], failed, interrupted
 
 
+def modules(chosen: Sequence[Study]) -> list[str]:
+    """Return what is imported to produce studies."""
+    return [*_BACKENDS, "scipy.optimize", *(study.compute.__module__ for study in chosen)]
+
+
 def groups(chosen: Sequence[Study]) -> list[tuple[str, ...]]:
-    """Return names that belong together, the largest groups first."""
-    found: dict[str, list[str]] = {}
+    """Return names that belong together, the heaviest groups first, so that none is waited for at the end."""
+    found: dict[str, list[Study]] = {}
     for study in chosen:
-        found.setdefault(study.together or study.name, []).append(study.name)
-    return sorted(map(tuple, found.values()), key=len, reverse=True)
+        found.setdefault(study.together or study.name, []).append(study)
+    ranked = sorted(found.values(), key=lambda group: -sum(study.weight for study in group))
+    return [tuple(study.name for study in group) for group in ranked]
 
 
 def _several(

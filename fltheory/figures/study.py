@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fltheory import checks
-from fltheory.figures.style import DPI, settle
+from fltheory.figures.style import DPI, SMALL, settle
 from fltheory.provenance import commit, versions
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Study:
         Small figures for the pages of claims, by their ids; written as PNG.
     together
         Studies with the same word are produced by one process, so that what they share is computed once.
+    weight
+        How long it takes in full, about, next to the others; the heaviest are begun first.
     judged
         Whether ``compute`` takes the verdicts of a ledger as well: ``compute(quick=..., seed=..., ledger=...)``.
     """
@@ -78,6 +80,7 @@ class Study:
     table: Callable[[Data], Table] | None = None
     by_claim: Callable[[Data], dict[str, Figure]] | None = None
     together: str = ""
+    weight: int = 1
     judged: bool = False
 
     def __post_init__(self) -> None:
@@ -125,7 +128,7 @@ def produce(study: Study, directory: Path, *, quick: bool = False, seed: int = 0
         files += save(study.draw(data), directory / study.name, formats=("svg", "pdf", "png"))
     if study.by_claim is not None:
         for id_, figure in study.by_claim(data).items():
-            files += save(figure, directory / f"{study.name}.{id_}", formats=("png",))
+            files += save(figure, directory / f"{study.name}.{id_}", formats=("png",), dpi=SMALL)
     if study.table is not None:
         files.append(directory / f"{study.name}.md")
         files[-1].write_text(f"{study.title}. {caption}\n\n{study.table(data).markdown()}", encoding="utf-8")
@@ -156,8 +159,8 @@ def command(study: Study, *, quick: bool, seed: int, ledger: Path | None = None)
     return text + (f" --ledger {ledger}" if study.judged and ledger is not None else "")
 
 
-def save(figure: Figure, stem: Path, *, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
-    """Write a figure in several formats; the same figure gives the same bytes.
+def save(figure: Figure, stem: Path, *, formats: Sequence[str] = ("svg", "png"), dpi: int = DPI) -> list[Path]:
+    """Write a figure in several formats, a PNG with ``dpi`` pixels per inch; the same figure gives the same bytes.
 
     ``Figure.savefig`` would draw everything twice for each format, the first time only to lay it out.
     """
@@ -170,7 +173,7 @@ def save(figure: Figure, stem: Path, *, formats: Sequence[str] = ("svg", "png"))
     paths = []
     for suffix in formats:
         paths.append(stem.with_name(f"{stem.name}.{suffix}"))
-        figure.set_dpi(DPI)  # vector formats leave their own behind
+        figure.set_dpi(dpi)  # vector formats leave their own behind
         canvas: Any
         with matplotlib.rc_context({"svg.hashsalt": "fltheory"}):
             if suffix == "svg":

@@ -7,6 +7,7 @@ without ``pyplot``, and every size is set explicitly.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 COLUMN, PAGE, POINTS = 3.4, 7.0, 8
 """Widths in inches of one column and of a page, and the size of the letters."""
 
-DPI = 300
-"""Of the PNG files."""
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+DPI, SMALL = 300, 200
+"""Pixels per inch of PNG files, and of those for the pages of claims."""
 
 VERDICTS = {
     "HOLDS": "#0072B2",
@@ -66,18 +69,49 @@ def legend(axes: Axes, **more: Any) -> None:
     axes.legend(**{"fontsize": POINTS - 1, "framealpha": 0.85, "edgecolor": "none", **more})
 
 
+def power_of_ten(value: float, position: int | None = None) -> str:
+    """Write a tick of a logarithmic axis; nothing where it is no power of ten.
+
+    >>> power_of_ten(0.01), power_of_ten(20.0)
+    ('10⁻²', '')
+    """
+    exponent = round(math.log10(value))
+    return "10" + str(exponent).translate(_RAISED) if math.isclose(value, 10.0**exponent) else ""
+
+
+def short(value: float, position: int | None = None) -> str:
+    """Write a tick as a plain number, or with a power of ten where that would be long.
+
+    >>> short(0.3), short(3e-6), short(1e-5)
+    ('0.3', '3·10⁻⁶', '10⁻⁵')
+    """
+    if value <= 0 or 1e-3 <= value < 1e5:
+        return f"{value:g}"
+    exponent = math.floor(math.log10(value) + 1e-9)
+    digits = f"{value / 10.0**exponent:g}"
+    return power_of_ten(10.0**exponent) if digits == "1" else f"{digits}·{power_of_ten(10.0**exponent)}"
+
+
 def settle(figure: Figure) -> None:
     """Lay a figure out once and for all, so that saving it in several formats does not do it again.
 
-    Minor ticks of logarithmic axes go where two labelled ones are in view: they are most of the time of drawing.
+    Minor ticks of logarithmic axes go where two labelled ones are in view, and powers of ten are written without
+    formulas: together they are most of the time of drawing.
     """
-    from matplotlib.ticker import NullLocator
+    from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, NullLocator
 
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() != "log":
+                continue
             low, high = sorted(axis.get_view_interval())
-            if axis.get_scale() == "log" and sum(low <= place <= high for place in axis.get_majorticklocs()) > 1:
+            places = axis.get_majorticklocs()
+            if sum(low <= place <= high for place in places) > 1:
                 axis.set_minor_locator(NullLocator())
+                if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+                    axis.set_major_formatter(FuncFormatter(power_of_ten))
     figure.set_dpi(DPI)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine("none")

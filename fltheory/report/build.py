@@ -6,16 +6,20 @@ import base64
 import inspect
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fltheory import claims as catalogue
 from fltheory.figures.study import Saved
 from fltheory.figures.style import SYMBOLS
+from fltheory.processes import in_processes
 from fltheory.report.graph import svg
 from fltheory.report.markup import mathml, page
 from fltheory.validation.summary import findings, printed, summary
+
+BETWEEN = r",\quad "
+"""Between a statement, its ranges and its definitions, each of which gets a line of its own."""
 
 
 def build(
@@ -24,6 +28,7 @@ def build(
     path: Path,
     *,
     folders: Iterable[Path] = (),
+    jobs: int = 1,
 ) -> Path:
     """Write the report.
 
@@ -37,10 +42,17 @@ def build(
         Where to write the page.
     folders
         Folders with further claims.
+    jobs
+        Processes; the page does not depend on it.
     """
     known = catalogue.index(folders)
-    small = {id_: picture for saved in figures for id_, picture in _by_claim(saved)}
-    claims = [_claim(entry, known[entry["id"]], small.get(entry["id"], "")) for entry in ledger["claims"]]
+    kept = (path.parent / "ledger" / "counterexamples").as_posix()
+    pictures = {picture: width for saved in figures for picture, width in _pictures(saved)}
+    tasks: list[tuple[Any, ...]] = [(picture, _encoded, picture, width) for picture, width in pictures.items()]
+    tasks += [(entry["id"], _claim, entry, known[entry["id"]], kept) for entry in ledger["claims"]]
+    parts = dict(in_processes(tasks, _labelled, jobs))
+    small = {_whose(saved, picture): parts[picture] for saved in figures for picture, _ in _pictures(saved)}
+    claims = [{**parts[entry["id"]], "picture": small.get(entry["id"], "")} for entry in ledger["claims"]]
     papers = []
     for tag in dict.fromkeys(claim["paper"] for claim in claims):
         own = [claim for claim in claims if claim["paper"] == tag]
@@ -55,7 +67,7 @@ def build(
     text = template("report.html.j2").render(
         papers=papers,
         claims=claims,
-        figures=[_figure(saved) for saved in figures],
+        figures=[_figure(saved, small.get(saved.study.name, "")) for saved in figures],
         counts=summary(ledger),
         findings=findings(ledger),
         symbols=SYMBOLS,
@@ -86,47 +98,55 @@ def _gallery(figures: Sequence[Saved], path: Path) -> str:
     return Path(os.path.relpath(found[0], path.parent)).as_posix()
 
 
-def _claim(entry: Mapping[str, Any], found: catalogue.Entry, picture: str) -> dict[str, Any]:
+def _labelled(label: Any, work: Callable[..., Any], *more: Any) -> tuple[Any, Any]:
+    """Return a result with its label, since results come in any order."""
+    return label, work(*more)
+
+
+def _claim(entry: Mapping[str, Any], found: catalogue.Entry, kept: str) -> dict[str, Any]:
     return {
         **entry,
-        "picture": picture,
         "verdict": printed(entry),
         "page": page(inspect.getdoc(found.module()) or ""),
         "forms": [
             {
                 **form,
-                "mathml": mathml(form["latex"]),
+                "mathml": [mathml(part) for part in form["latex"].split(BETWEEN)],
                 "assumptions": [{**a, "mathml": mathml(a["statement"], block=False)} for a in form["assumptions"]],
-                "replay": f"fltheory replay results/ledger/counterexamples/{form['id']}@{form['variant']}.json",
+                "replay": f"fltheory replay {kept}/{form['id']}@{form['variant']}.json",
             }
             for form in entry["forms"]
         ],
     }
 
 
-def _figure(saved: Saved) -> dict[str, Any]:
+def _figure(saved: Saved, picture: str) -> dict[str, Any]:
     """Return a figure with its picture inside, and its table."""
-    pictures = [path for path in saved.files if path.name == f"{saved.study.name}.png"]
     return {
         "name": saved.study.name,
         "title": saved.study.title,
         "caption": saved.caption,
         "command": saved.command,
-        "picture": _encoded(smaller(pictures[0], 1050)) if pictures else "",
+        "picture": picture,
         "table": saved.study.table(saved.data) if saved.study.table is not None else None,
         "seconds": saved.seconds,
     }
 
 
-def _by_claim(saved: Saved) -> Iterator[tuple[str, str]]:
-    """Yield the pictures of a study that belong to claims."""
+def _pictures(saved: Saved) -> Iterator[tuple[Path, int]]:
+    """Yield the pictures of a study, with the pixels across that the page has for them."""
     for path in saved.files:
-        if path.suffix == ".png" and path.stem != saved.study.name:
-            yield path.stem.removeprefix(f"{saved.study.name}."), _encoded(smaller(path, 600))
+        if path.suffix == ".png":
+            yield path, 1050 if path.stem == saved.study.name else 600
 
 
-def _encoded(picture: bytes) -> str:
-    return base64.b64encode(picture).decode("ascii")
+def _whose(saved: Saved, path: Path) -> str:
+    """Return the claim to which a picture belongs, or the study itself."""
+    return path.stem.removeprefix(f"{saved.study.name}.")
+
+
+def _encoded(path: Path, width: int) -> str:
+    return base64.b64encode(smaller(path, width)).decode("ascii")
 
 
 def smaller(path: Path, width: int) -> bytes:
@@ -137,7 +157,8 @@ def smaller(path: Path, width: int) -> bytes:
         size = (width, round(image.height * width / image.width))
         reduced = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
         out = io.BytesIO()
-        reduced.quantize(64).save(out, format="PNG", optimize=True)
+        # Of the ways to choose a palette the only one that keeps the colours of thin lines.
+        reduced.quantize(128, method=Image.Quantize.MAXCOVERAGE).save(out, format="PNG", optimize=True)
         return out.getvalue()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 
+from fltheory.figures.style import SYMBOLS
 from fltheory.validation.proof_graph import layout
 
 _GAP, _ROW, _HEIGHT = 12, 64, 30
@@ -17,7 +18,7 @@ def svg(uses: Mapping[str, Sequence[str]], verdicts: Mapping[str, str], *, paper
     plan = layout(uses, widest=7)
     if not plan.layers:
         return ""
-    box = round(max(len(node.partition(".")[2]) for node in plan.layer) * _LETTER) + 16
+    box = round(max(len(node.partition(".")[2]) for node in plan.layer) * _LETTER) + 30
     width = max(plan.widest, 1) * (box + _GAP) + _GAP
     height = plan.layers * _ROW + 10
 
@@ -38,7 +39,7 @@ def svg(uses: Mapping[str, Sequence[str]], verdicts: Mapping[str, str], *, paper
     for node in plan.layer:
         x, y = place(node)
         verdict = verdicts.get(node, "NOT_APPLICABLE")
-        label = html.escape(node.partition(".")[2])
+        label = f"{SYMBOLS[verdict]} {html.escape(node.partition('.')[2])}"
         parts.append(
             f'<a href="#{html.escape(node)}"><title>{html.escape(node)}: {verdict}</title>'
             f'<rect class="{verdict}" x="{x - box / 2:.0f}" y="{y - _HEIGHT / 2:.0f}" '

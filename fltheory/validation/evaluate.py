@@ -102,9 +102,19 @@ def failing(relation: Relational, over: tuple[Range, ...], form: Form, env: Env,
     values = _defined(form, dict(env), exact=exact)
     for reading in _readings(relation, values, over, 0, exact=exact):
         if reading.violated:
-            place = ", ".join(f"{name}={value}" for name, value in reading.where.items())
-            return f"{_shown(reading.lhs)} against {_shown(reading.rhs)}" + (f" at {place}" if place else "")
+            return _both(reading)
     return ""
+
+
+def measured(relation: Relational, over: tuple[Range, ...], form: Form, env: Env) -> str:
+    """Return the sides of an assumption on an instance, where they are closest to failing it; smaller side first."""
+    readings = list(_readings(relation, _defined(form, dict(env), exact=False), over, 0, exact=False))
+    return _both(max(readings, key=lambda reading: reading.score)) if readings else ""
+
+
+def _both(reading: Reading) -> str:
+    place = ", ".join(f"{name}={value}" for name, value in reading.where.items())
+    return f"{_shown(reading.lhs)} against {_shown(reading.rhs)}" + (f" at {place}" if place else "")
 
 
 def holds(assumption: Assumption, form: Form, env: Env, *, exact: bool = False) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fltheory.claims import Entry
-from fltheory.processes import in_processes
+from fltheory.processes import expect, in_processes
 from fltheory.validation import cache
 from fltheory.validation.decide import Effort, check
 from fltheory.validation.repeats import combined
@@ -14,6 +14,7 @@ from fltheory.validation.verdict import Checked
 Task = tuple[Entry, str | None, Effort, int]
 """A claim, one form of it or all, how hard to look, and the seed."""
 
+_USED = ("fltheory.strategies", "scipy.optimize", "scipy.signal")
 _SLOW_FIRST = ("bound", "rate", "rule", "lemma", "identity")
 
 
@@ -58,6 +59,7 @@ def check_all(
             report(known)
     left = [task for task in tasks if (task[0].id, task[3]) not in done]
     left.sort(key=lambda task: _SLOW_FIRST.index(task[0].kind))
+    expect((*_USED, *(task[0].name for task in left if task[0].name)))
     interrupted = False
     try:
         for task, checked in in_processes([(task,) for task in left], _searched, jobs):

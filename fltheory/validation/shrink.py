@@ -14,8 +14,11 @@ from fltheory.seeding import Purpose, generator
 from fltheory.validation.search import polish
 from fltheory.validation.trials import Trials
 
-RETRIES = 120
-"""Evaluations spent on making a smaller instance fail again."""
+RETRIES = 40
+"""Random points tried to make a smaller instance fail again; where that works at all, few are needed."""
+
+STEPS = 20
+"""Evaluations spent on improving the best of them."""
 
 _SIMPLEST = tuple(map(Fraction, ("1", "0", "2", "1/2", "-1", "3", "1/3", "10", "1/10", "100", "1/100")))
 """Numbers that are tried in place of any other, in this order."""
@@ -83,12 +86,12 @@ def _fail_again(trials: Trials, space: Space, candidate: Params) -> dict[str, An
     score(as_floats(candidate))
     rng = generator(trials.seed, Purpose.SEARCH, 1)
     discrete = space.discrete(candidate)
-    for _ in range(RETRIES // 3):
+    for _ in range(RETRIES):
         if fresh.violated:
             break
         score(space.at(discrete, rng.random(space.length(discrete))))
     if not fresh.violated and fresh.best is not None:
-        polish(score, fresh, space, fresh.best[1], RETRIES)
+        polish(score, fresh, space, fresh.best[1], STEPS)
     return dict(fresh.best[1]) if fresh.violated and fresh.best is not None else None
 
 

@@ -14,7 +14,7 @@ from fltheory.bounds._space import Params, exact
 from fltheory.engines import simulate
 from fltheory.errors import Diverged, NotApplicable
 from fltheory.recording import Record
-from fltheory.validation.evaluate import Reading, failing, read
+from fltheory.validation.evaluate import Reading, failing, measured, read
 from fltheory.validation.verdict import Condition
 
 Source = Instances | Experiments
@@ -172,7 +172,8 @@ class Trials:
         return self.best is not None and self.best[0].violated
 
     def conditions(self) -> tuple[Condition, ...]:
-        """Return the assumptions as they were met."""
+        """Return the assumptions as they were met, with their sides on the instance that is closest to failing."""
+        worst = None if self.best is None else self.environment(self.best[1])
         return tuple(
             Condition(
                 name=assumption.name,
@@ -181,6 +182,7 @@ class Trials:
                 met=self.met[assumption.name],
                 failed=self.failed[assumption.name],
                 example=self.examples.get(assumption.name, ""),
+                measured="" if worst is None else measured(assumption.relation, assumption.over, self.form, worst),
             )
             for assumption in self.claim.assumptions_of(self.form)
         )

@@ -70,7 +70,11 @@ class Counterexample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
-    """An assumption as it was met: how many instances fulfilled it, and the first that did not."""
+    """An assumption as it was met: how many instances fulfilled it, the first that did not, and what was measured.
+
+    ``example`` and ``measured`` are the sides of the assumption, on the first instance that fails it and on the one on
+    which the statement is closest to failing.
+    """
 
     name: str
     statement: str
@@ -78,6 +82,7 @@ class Condition:
     met: int
     failed: int
     example: str = ""
+    measured: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""

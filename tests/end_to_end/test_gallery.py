@@ -1,5 +1,6 @@
 """The gallery as a person sees it: in a real browser, from the folder of the figures, without a network."""
 
+import html
 import json
 import re
 import shutil
@@ -60,8 +61,16 @@ def test_every_figure_is_there_with_caption_command_and_files(drawn):
     text = (folder / "figures" / "gallery.html").read_text()
     assert [entry["name"] for entry in entries(folder / "figures")] == sorted(NAMES)
     for one in saved:
-        assert f'id="{one.study.name}"' in text
-        assert one.command in text
+        section = text[text.index(f'id="{one.study.name}"') :].split("</figure>")[0]
+        assert one.command in section
+        assert one.caption in html.unescape(section)
+        assert one.study.title in html.unescape(section)
+        formats = ["json", *(["svg", "pdf", "png"] if one.study.draw else []), *(["md"] if one.study.table else [])]
+        for suffix in formats:
+            assert f'href="{one.study.name}.{suffix}"' in section
+        for cell in one.study.table(one.data).rows[-1] if one.study.table else ():
+            assert f">{cell}<" in html.unescape(section)
+    assert re.findall(r'<figure id="([^"]+)"', text) == sorted(NAMES)
     for link in re.findall(r'(?:href|src)="([^"#]+)"', text):
         assert link == "data:," or (folder / "figures" / link).exists(), link
     assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", text)
@@ -102,12 +111,15 @@ def test_the_report_leads_to_the_gallery_and_shows_bounds_with_their_claims(draw
 
 
 def test_the_page_of_the_documentation_has_small_pictures(drawn, tmp_path):
-    folder, _ = drawn
+    folder, saved = drawn
     text = reference(folder / "figures", tmp_path).read_text()
     shown = re.findall(r"!\[[^\]]+\]\((figures/[^)]+)\)", text)
     assert len(shown) == len([name for name in NAMES if studies()[name].draw is not None])
     assert all(0 < (tmp_path / path).stat().st_size < 250_000 for path in shown)
     assert "| algorithm |" in text
+    for one in saved:
+        assert one.caption in text
+        assert f"`{one.command}`" in text
 
 
 def test_the_committed_page_shows_what_is_there():

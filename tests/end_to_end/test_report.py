@@ -1,16 +1,19 @@
 """The report as a person sees it: in a real browser, from a file, without a network."""
 
+import io
 import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fltheory import claims
 from fltheory.figures.study import produce, studies
 from fltheory.report import build
+from fltheory.report.build import smaller
 from fltheory.report.markup import mathml
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger
@@ -44,7 +47,7 @@ def report(document, tmp_path_factory):
     return build(document, [figure], folder / "report.html")
 
 
-def dump(path, script=""):
+def dump(path, script="", *flags):
     """Load a page, run a script in it, and return the document and what was logged."""
     page = path.with_name("page.html")
     page.write_text(path.read_text().replace("</body>", f"<script>{script}</script></body>"))
@@ -53,7 +56,7 @@ def dump(path, script=""):
         *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
         *("--enable-logging=stderr", "--virtual-time-budget=2000", f"--user-data-dir={path.parent / 'profile'}"),
-        *("--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom", page.as_uri()),
+        *("--host-resolver-rules=MAP * ~NOTFOUND", *flags, "--dump-dom", page.as_uri()),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
@@ -103,6 +106,8 @@ def test_filters_and_search_work(report, document):
     assert f"{len(violated)} of {len(IDS)}" in dom
     gone = set(re.findall(r'<details class="claim gone" id="([^"]+)"', dom))
     assert gone == set(IDS) - set(violated)
+    cells = set(re.findall(r'<a class="\w+ gone" href="#[^"]+" data-id="([^"]+)"', dom))
+    assert cells == gone
     script = "var s=document.getElementById('search');s.value='OBJECTIVE shift';s.dispatchEvent(new Event('input'));"
     dom, _ = dump(report, script)
     assert set(re.findall(r'<details class="claim" id="([^"]+)"', dom)) == {"ruan.theorem-3.2-arrival"}
@@ -112,6 +117,94 @@ def test_filters_and_search_work(report, document):
 def test_a_link_opens_its_claim(report):
     dom, _ = dump(report, "location.hash='ruan.eq-74';")
     assert re.search(r'<details class="claim" id="ruan.eq-74"[^>]*\bopen=""', dom)
+
+
+CONTRAST = """
+var canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+function shade(colour) {
+  canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+  var rgb = Array.from(canvas.getImageData(0, 0, 1, 1).data).slice(0, 3).map(function (c) {
+    c /= 255; return c <= 0.03928 ? c / 12.92 : Math.pow((c + 0.055) / 1.055, 2.4); });
+  return 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2];
+}
+function under(e) { while (e) { var b = getComputedStyle(e).backgroundColor;
+  if (b !== 'rgba(0, 0, 0, 0)') return b; e = e.parentElement; } return 'white'; }
+var least = 99, where = '';
+function compare(name, a, b) { var x = shade(a), y = shade(b);
+  var ratio = (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05); if (ratio < least) { least = ratio; where = name; } }
+document.querySelectorAll('details').forEach(function (d) { d.open = true; });
+var letters = 'p, td, th, pre, h1, h2, h3, .dim, .badge, .matrix a, select, figcaption';
+document.querySelectorAll(letters).forEach(function (e) {
+  compare(e.tagName + '.' + e.className, getComputedStyle(e).color, under(e)); });
+document.querySelectorAll('.graph a').forEach(function (a) {
+  compare('graph', getComputedStyle(a.querySelector('text')).fill, getComputedStyle(a.querySelector('rect')).fill); });
+document.body.dataset.least = least.toFixed(2) + ' ' + where;
+document.body.dataset.dark = matchMedia('(prefers-color-scheme: dark)').matches;
+"""
+
+
+@browser
+@pytest.mark.parametrize("dark", [False, True])
+def test_letters_stand_out_in_light_and_dark(report, dark):
+    dom, logged = dump(report, CONTRAST, f"--blink-settings=preferredColorScheme={0 if dark else 1}")
+    assert not logged
+    assert f'data-dark="{str(dark).lower()}"' in dom
+    least, where = re.search(r'data-least="([\d.]+) ([^"]*)"', dom).groups()
+    assert float(least) >= 4.5, where
+
+
+@browser
+def test_nothing_is_wider_than_a_phone(report):
+    frame = report.with_name("phone.html")
+    inside = report.with_name("inside.html")
+    script = "document.querySelectorAll('details').forEach(function (d) { d.open = true; });"
+    inside.write_text(report.read_text().replace("</body>", f"<script>{script}</script></body>"))
+    frame.write_text(f'<body><iframe src="{inside.name}" style="width:390px;height:800px;border:0"></iframe></body>')
+    probe = (
+        "window.addEventListener('load', function () { var d = document.querySelector('iframe').contentDocument;"
+        "document.body.dataset.width = d.documentElement.scrollWidth; });"
+    )
+    dom, logged = dump(frame, probe, "--allow-file-access-from-files")
+    assert not logged
+    assert 0 < int(re.search(r'data-width="(\d+)"', dom)[1]) <= 390
+
+
+def test_a_claim_shows_definitions_assumptions_and_the_command_that_replays_it(report, document):
+    text = report.read_text()
+    for claim in document["claims"]:
+        section = text[text.index(f'<details class="claim" id="{claim["id"]}"') :]
+        section = section[: section.index("</details>")]
+        for form in claim["forms"]:
+            for condition in form["assumptions"]:
+                assert condition["name"] in section
+                assert form["verdict"] == "NOT_APPLICABLE" or condition["measured"] in section
+            if form["counterexample"]:
+                kept = report.parent / "ledger" / "counterexamples" / f"{form['id']}@{form['variant']}.json"
+                assert f"$ fltheory replay {kept.as_posix()}" in section
+                assert f"fails at {form['counterexample']['parameters']}" not in section
+    measured = [c["measured"] for claim in document["claims"] for form in claim["forms"] for c in form["assumptions"]]
+    assert any(measured)
+    assert r"\quad" not in text
+
+
+def test_small_pictures_keep_the_colours_of_lines(report):
+    from PIL import Image
+
+    from fltheory.figures.style import COLOURS
+
+    original = report.with_name("cfl-figure-1.png")
+    with Image.open(io.BytesIO(smaller(original, 2100))) as small, Image.open(original) as large:
+        reduced, drawn = (np.asarray(image.convert("RGB"), dtype=int) for image in (small, large))
+    assert reduced.shape == drawn.shape
+    for colour in COLOURS[:3]:
+        place = np.all(drawn == [int(colour[i : i + 2], 16) for i in (1, 3, 5)], axis=2)
+        assert place.any()
+        assert np.abs(reduced[place] - drawn[place]).max() <= 24
+
+
+def test_the_page_does_not_depend_on_the_number_of_processes(document, tmp_path):
+    one, two = (build(document, [], tmp_path / f"{jobs}" / "r.html", jobs=jobs).read_text() for jobs in (1, 2))
+    assert one.replace(str(tmp_path / "1"), "") == two.replace(str(tmp_path / "2"), "")
 
 
 def test_the_summary_counts_every_statement_once(document):

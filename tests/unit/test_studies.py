@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import struct
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from matplotlib.ticker import NullLocator
 
 from fltheory import claims
 from fltheory.bounds._claim import Rejected
-from fltheory.errors import InvalidParameter
+from fltheory.errors import InvalidParameter, NotApplicable
 from fltheory.figures.papers._bound_curves import curves_of
 from fltheory.figures.parallel import groups, produce_all
 from fltheory.figures.study import Study, command, produce, save, studies
@@ -59,7 +61,6 @@ def test_studies_that_share_work_share_a_process() -> None:
     together = [set(group) for group in found if len(group) > 1]
     assert {"cfl-figure-1", "cfl-table-2"} in together
     assert {"fen-table-2", "fen-table-3"} in together
-    assert [len(group) for group in found] == sorted((len(group) for group in found), reverse=True)
 
 
 def test_a_figure_is_laid_out_once_and_loses_minor_ticks_where_decades_are_labelled() -> None:
@@ -161,6 +162,58 @@ def test_processes_do_linear_algebra_with_one_thread(monkeypatch) -> None:
     names = [("OPENBLAS_NUM_THREADS",), ("OMP_NUM_THREADS",)]
     assert sorted(in_processes(names, os.getenv, 2)) == ["1", "3"]
     assert "OPENBLAS_NUM_THREADS" not in os.environ
+
+
+def test_tasks_see_the_environment_of_the_moment(monkeypatch) -> None:
+    for value in ("one", "two"):  # the process that is copied was started before
+        monkeypatch.setenv("FLTHEORY_TEST", value)
+        assert list(in_processes([("FLTHEORY_TEST",)] * 2, os.getenv, 2)) == [value] * 2
+
+
+def test_modules_that_are_expected_are_imported_once(tmp_path) -> None:
+    (tmp_path / "slow.py").write_text("import os\nopen('imported', 'a').write('x')\n\ndef task(n):\n    return n\n")
+    code = (
+        "from fltheory.processes import expect, in_processes\n"
+        "import slow\n"
+        "if __name__ == '__main__':\n"
+        "    expect(['slow'])\n"
+        "    print(sorted(in_processes([(n,) for n in range(8)], slow.task, 4)))\n"
+    )
+    (tmp_path / "main.py").write_text(code)
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    done = subprocess.run(
+        [sys.executable, "main.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == str(list(range(8))), done.stderr
+    if sys.platform == "linux":
+        assert (tmp_path / "imported").read_text() == "xx"  # here, and in the process that is copied
+
+
+def test_the_heaviest_studies_are_begun_first() -> None:
+    known = studies()
+    weights = [sum(known[name].weight for name in group) for group in groups(list(known.values()))]
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] > weights[-1]
+
+
+def test_a_graph_without_edges_is_refused_with_a_remedy(document) -> None:
+    with pytest.raises(NotApplicable, match="fltheory check --all"):
+        studies()["proof-graph-ruan"].compute(quick=True, seed=0, ledger=document)
+
+
+def test_a_bound_is_drawn_at_what_its_check_has_found(document) -> None:
+    (entry,) = [claim for claim in document["claims"] if claim["id"] == "cfl.eq-62-fedavg"]
+    printed_forms = [form for form in entry["forms"] if form["variant"].startswith("published")]
+    alone = {**entry, "forms": [{**form, "counterexample": None} for form in printed_forms]}
+    worst = min(printed_forms, key=lambda form: form["margin"])["worst"]["parameters"]
+    curve = curves_of(claims.index()[entry["id"]].load(), alone, budget=1, replicates=4, seed=0)[0]
+    longer = {"T": max(curve["rounds"])}
+    assert curve["instance"] == {**worst, **longer}
 
 
 def test_a_study_has_something_to_show() -> None:

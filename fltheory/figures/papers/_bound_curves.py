@@ -24,6 +24,9 @@ from fltheory.validation.trials import Trials, environment
 SHORTEST = 3
 """Fewest points that make a curve."""
 
+LONGER = ("T", "more")
+"""Parameters that make a run longer: all rounds, or those after participation has changed."""
+
 LEVEL = 0.95
 """Coverage of the bands."""
 
@@ -40,14 +43,20 @@ def curves_of(
             found.append(curve)
             shared = point
             break
+    known = _by_variant(verdicts)
     ours = [form for form in claim.forms if form.variant.startswith("corrected") and _drawable(claim, form)]
     for form in ours:
         curve = at(claim, form, shared, seed=seed, replicates=replicates)
         if curve is None:
-            curve = at(claim, form, _worst(claim, form, budget, seed)[1], seed=seed, replicates=replicates)
+            own = _worst(claim, form, known.get(form.variant), budget, seed)[1]
+            curve = at(claim, form, own, seed=seed, replicates=replicates)
         if curve is not None:
             return [*found, curve]
     return found
+
+
+def _by_variant(verdicts: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {} if verdicts is None else {form["variant"]: form for form in verdicts["forms"]}
 
 
 def _published(
@@ -55,35 +64,37 @@ def _published(
 ) -> Iterator[tuple[Form, Params | None]]:
     """Yield published forms with an instance each: first those that fail on it, by a factor, then the others."""
     forms = [form for form in claim.forms if form.variant.startswith("published") and _drawable(claim, form)]
-    known: dict[str, Any] = {} if verdicts is None else {form["variant"]: form for form in verdicts["forms"]}
+    known = _by_variant(verdicts)
     rest = []
     for form in forms:
         verdict = known.get(form.variant)
         if verdict is not None and verdict["counterexample"] and verdict["margin"] and verdict["margin"] > 0:
-            source = claim.check_of(form)
-            assert not isinstance(source, Sweeps)
-            yield form, as_floats(read(source.space, verdict["counterexample"]["parameters"]))
+            yield form, _recorded(claim, form, verdict["counterexample"])
         else:
             rest.append(form)
-    if verdicts is not None:
-        rest.sort(key=lambda form: _margin(known.get(form.variant)))
-        yield from ((form, _worst(claim, form, budget, seed)[1]) for form in rest)
-        return
-    searched = [(form, *_worst(claim, form, budget, seed)) for form in rest]
+    searched = [(form, *_worst(claim, form, known.get(form.variant), budget, seed)) for form in rest]
     yield from ((form, point) for form, _, point in sorted(searched, key=lambda found: found[1]))
-
-
-def _margin(verdict: Mapping[str, Any] | None) -> float:
-    margin = None if verdict is None else verdict["margin"]
-    return float("inf") if margin is None else float(margin)
 
 
 def _drawable(claim: Claim, form: Form) -> bool:
     return not isinstance(claim.check_of(form), Sweeps)
 
 
-def _worst(claim: Claim, form: Form, budget: int, seed: int) -> tuple[float, Params | None]:
-    """Return the smallest slack that a short search finds, and its instance."""
+def _recorded(claim: Claim, form: Form, kept: Mapping[str, Any]) -> Params:
+    """Return an instance of a ledger."""
+    source = claim.check_of(form)
+    assert not isinstance(source, Sweeps)
+    return as_floats(read(source.space, kept["parameters"]))
+
+
+def _worst(
+    claim: Claim, form: Form, verdict: Mapping[str, Any] | None, budget: int, seed: int
+) -> tuple[float, Params | None]:
+    """Return the smallest slack that the check, or else a short search, has found, and its instance."""
+    if verdict is not None and verdict["worst"]:
+        return float("inf") if verdict["margin"] is None else verdict["margin"], _recorded(
+            claim, form, verdict["worst"]
+        )
     source = claim.check_of(form)
     assert not isinstance(source, Sweeps)
     trials = Trials(claim, form, source, seed)
@@ -101,11 +112,13 @@ def at(claim: Claim, form: Form, point: Params | None, *, seed: int, replicates:
         return None
     if set(point) != {name for name, _ in source.space.items()} or not source.space.contains(point):
         return None
-    horizon = source.space.parameters.get("T")
     points: list[Params] = [point]
-    if isinstance(horizon, Integer):
-        # The longest run first: if its sides are curves, it is all there is to draw.
-        points = [{**point, "T": value} for value in range(horizon.high, horizon.low - 1, -1)]
+    for name in LONGER:
+        horizon = source.space.parameters.get(name)
+        if isinstance(horizon, Integer):
+            # The longest run first: if its sides are curves, it is all there is to draw.
+            points = [{**point, name: value} for value in range(horizon.high, horizon.low - 1, -1)]
+            break
     rounds: list[float] = []
     lefts, rights = [], []
     for place in points:

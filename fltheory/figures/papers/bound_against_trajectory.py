@@ -1,10 +1,11 @@
 """Bounds against trajectories: both sides of every bound of the papers, round by round, and the slack between them.
 
 For each claim of kind *bound* the published form and the corrected one are drawn on one instance. Where the ledger has
-a counterexample, it is that one, continued to the longest run of its space; otherwise it is the one on which a short
-search brings the published form closest to failing. Of several readings the first with a counterexample is drawn, or
-the one closest to failing. Where the corrected form asks for another run there (another learning rate, say), that run
-is drawn as well; where the instance is none of its own, it gets the worst instance of its own search.
+a counterexample, it is that one, continued to the longest run of its space; otherwise it is the one on which the check
+(a short search, where there is no ledger) brings the published form closest to failing. Of several readings the first
+with a counterexample is drawn, or the one closest to failing. Where the corrected form asks for another run there
+(another learning rate, say), that run is drawn as well; where the instance is none of its own, it gets the worst
+instance of its own check.
 
 The black line is the left-hand side, an expectation by the exact engine; the grey band around it is from Monte Carlo
 replicates of the same run and covers all rounds at once with 95 %. (Where a rare event carries the expectation, as in
@@ -24,7 +25,7 @@ import numpy as np
 from fltheory.claims import index
 from fltheory.figures.papers._bound_curves import LEVEL, curves_of
 from fltheory.figures.study import Data, Study
-from fltheory.figures.style import COLOURS, COLUMN, POINTS, STYLES, dress, panels
+from fltheory.figures.style import COLOURS, COLUMN, POINTS, STYLES, dress, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,15 +131,22 @@ def _key(figure: Figure, axes: Any, *, columns: int) -> None:
 
 def _ticks(place: Axes) -> None:
     """Set few ticks, written as plain numbers where an axis spans less than two decades."""
-    from matplotlib.ticker import FixedLocator, FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import (
+        FixedLocator,
+        FormatStrFormatter,
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+    )
 
-    place.xaxis.set_major_locator(FixedLocator([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]))
+    place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(5) for digit in (1, 2, 5)]))
     place.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     low, high = place.get_ylim()
     if high < 100 * low:
         narrow = high < 6 * low
         place.yaxis.set_major_locator(MaxNLocator(3) if narrow else LogLocator(subs=(1.0, 3.0)))
-        place.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        place.yaxis.set_major_formatter(FuncFormatter(short))
     for axis in (place.xaxis, place.yaxis):
         axis.set_minor_formatter(NullFormatter())
 
@@ -183,4 +191,5 @@ study = Study(
     draw=draw,
     by_claim=by_claim,
     judged=True,
+    weight=6,
 )

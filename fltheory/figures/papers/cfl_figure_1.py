@@ -80,9 +80,11 @@ def draw(data: Data) -> Figure:
 def caption(data: Data) -> str:
     """Say how often CFL-R ends lowest, and by which factor."""
     wins = 0
+    ends = []
     factors: dict[str, list[float]] = {"SRD": [], "BRD": []}
     for panel in data["panels"]:
         last = {curve["algorithm"]: curve["loss"][-1] for curve in panel["curves"]}
+        ends.append(last)
         wins += min(last, key=lambda name: last[name]) == "CFL-R"
         factors[panel["setting"][:3]].append(last["FedAvg"] / last["CFL-R"])
     by_drift = " and ".join(
@@ -90,9 +92,13 @@ def caption(data: Data) -> str:
         for drift, found in factors.items()
         if found
     )
+    apart = max(abs(last["FedProx"] / last["FedAvg"] - 1) for last in ends)
+    sizes = data["sizes"]
     return (
         f"At the best constant learning rate of each method, CFL-R ends with the lowest expected loss in {wins} of "
-        f"{len(data['panels'])} settings, below FedAvg {by_drift}."
+        f"{len(data['panels'])} settings, below FedAvg {by_drift}; FedProx ends within {100 * apart:.1f} % of FedAvg "
+        f"(lines: exact root mean square; bands: 5 to 95 % of {sizes['replicates']} simulated runs; "
+        f"{sizes['num_clients']} clients, {sizes['local_steps']} local steps, {sizes['dim']} dimensions)."
     )
 
 
@@ -104,4 +110,5 @@ study = Study(
     caption=caption,
     draw=draw,
     together=TOGETHER,
+    weight=5,
 )

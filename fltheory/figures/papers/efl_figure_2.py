@@ -41,7 +41,7 @@ EVERY = 5
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run every weight in every column."""
-    rounds, replicates = (10, 3) if quick else (80, 6)
+    rounds, replicates = (10, 3) if quick else (80, 16)
     task = problem(SPLIT, num_clients=EFL_CLIENTS, seed=seed)
     columns = []
     for local_steps, rate in CASES[:: 3 if quick else 1]:
@@ -97,4 +97,5 @@ study = Study(
     compute=compute,
     caption=caption,
     draw=draw,
+    weight=5,
 )

@@ -55,7 +55,7 @@ EVERY = 5
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run every method at every rate, and keep its best."""
-    rounds, tried, replicates = (10, 2, 3) if quick else (40, 2, 8)
+    rounds, tried, replicates = (10, 2, 3) if quick else (40, 2, 16)
     rates = RATES[1:3] if quick else RATES
     task = problem(SPLIT, num_clients=EFL_CLIENTS, seed=seed)
     columns = []
@@ -120,4 +120,5 @@ study = Study(
     compute=compute,
     caption=caption,
     draw=draw,
+    weight=3,
 )

@@ -38,7 +38,7 @@ LEVEL = 0.2
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run every sparsity on both kinds of clients."""
-    rounds, replicates = (40, 3) if quick else (120, 6)
+    rounds, replicates = (40, 3) if quick else (120, 12)
     rows = []
     for split in SPLITS[1 if quick else 0 :]:
         task = problem(split, num_clients=EFL_CLIENTS, seed=seed)
@@ -130,4 +130,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
+    weight=3,
 )

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fltheory.claims import index
+from fltheory.errors import NotApplicable
 from fltheory.figures.papers._graph_places import GAP, ROW, TALL, across_of, rows_of, width
 from fltheory.figures.study import Data, Study
 from fltheory.figures.style import PAGE, POINTS, SYMBOLS, VERDICTS, panels
@@ -48,6 +49,11 @@ def compute(*, quick: bool, seed: int, ledger: Mapping[str, Any] | None, paper: 
         ledger = ledgers.ledger(done, seed=seed, effort="quick" if quick else "full")
     found = {entry["id"]: entry for entry in ledger["claims"] if entry["paper"] == paper}
     graph = layout({id_: entry["uses"] for id_, entry in found.items()}, widest=len(found))
+    if not graph.edges:
+        raise NotApplicable(
+            f"the ledger has no statements of {PAPERS[paper]} of which one uses another; write it with: "
+            "fltheory check --all"
+        )
     return {
         "paper": paper,
         "ledger": {name: ledger[name] for name in ("commit", "time", "seed", "effort")},

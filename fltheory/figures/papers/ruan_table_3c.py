@@ -78,7 +78,7 @@ def accuracy(data: LogisticProblem, scheme: str, traces: int, rounds: int, seed:
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run all schemes on all sets of traces."""
-    rounds, instances = (10, 2) if quick else (30, 3)
+    rounds, instances = (10, 2) if quick else (30, 5)
     sets = (1, 4, 8) if quick else tuple(range(1, len(MEANS) + 1))
     cells = []
     for spread in SPREADS:
@@ -176,4 +176,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
+    weight=3,
 )

@@ -142,4 +142,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
+    weight=2,
 )

@@ -125,4 +125,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
+    weight=2,
 )
