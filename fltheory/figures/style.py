@@ -38,6 +38,15 @@ VERDICTS = {
 SYMBOLS = {"HOLDS": "✓", "VIOLATED": "✗", "MIXED": "±", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–"}
 """Beside the colours, so that nothing depends on seeing them."""
 
+WORDS = {
+    "HOLDS": "holds",
+    "VIOLATED": "violated",
+    "MIXED": "violated in part",
+    "INCONCLUSIVE": "open",
+    "NOT_APPLICABLE": "no instance found",
+}
+"""Verdicts in legends."""
+
 
 def panels(rows: int, columns: int, *, width: float = PAGE, height: float = 2.2, **more: Any) -> tuple[Figure, Any]:
     """Return a figure and its axes ``(rows, columns)``; ``height`` is that of one row in inches."""

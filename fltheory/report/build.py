@@ -12,7 +12,7 @@ from typing import Any
 
 from fltheory import claims as catalogue
 from fltheory.figures.study import Saved
-from fltheory.figures.style import SYMBOLS
+from fltheory.figures.style import SYMBOLS, WORDS
 from fltheory.processes import in_processes
 from fltheory.report.graph import svg
 from fltheory.report.markup import mathml, page
@@ -71,6 +71,7 @@ def build(
         counts=summary(ledger),
         findings=findings(ledger),
         symbols=SYMBOLS,
+        words=WORDS,
         ledger=ledger,
         gallery=_gallery(figures, path),
         total=sum(len(claim["forms"]) for claim in claims),

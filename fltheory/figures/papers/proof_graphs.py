@@ -21,7 +21,7 @@ from fltheory.claims import index
 from fltheory.errors import NotApplicable
 from fltheory.figures.papers._graph_places import GAP, ROW, TALL, across_of, rows_of, width
 from fltheory.figures.study import Data, Study
-from fltheory.figures.style import PAGE, POINTS, SYMBOLS, VERDICTS, panels
+from fltheory.figures.style import PAGE, POINTS, SYMBOLS, VERDICTS, WORDS, panels
 from fltheory.validation import ledger as ledgers
 from fltheory.validation.decide import FULL, QUICK
 from fltheory.validation.proof_graph import layout
@@ -32,13 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAPERS = {"ruan": "Ruan et al.", "efl": "the EFL papers", "cfl": "the CFL paper", "fen": "the FedElasticNet paper"}
-WORDS = {
-    "HOLDS": "holds",
-    "VIOLATED": "violated",
-    "MIXED": "violated in part",
-    "INCONCLUSIVE": "open",
-    "NOT_APPLICABLE": "no instance found",
-}
 
 
 def compute(*, quick: bool, seed: int, ledger: Mapping[str, Any] | None, paper: str) -> dict[str, Any]:
