@@ -1,9 +1,10 @@
-"""Where a result comes from: versions, seed, configuration, time."""
+"""Where a result comes from: code, versions, seed, configuration, time."""
 
 from __future__ import annotations
 
 import datetime
 import functools
+import hashlib
 import platform
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,11 @@ from typing import Any
 from fltheory.experiment import Experiment, describe
 from fltheory.recording import Record
 
+HOME = Path(__file__).parent
+"""Folder of the package."""
+
 _PACKAGES = ("numpy", "scipy", "numba")
+_SHOWING = ("cli", "figures", "report")
 
 
 @functools.cache
@@ -22,7 +27,7 @@ def commit() -> str:
 
     Read from the files of the repository, without calling git; changes that are not committed are not seen.
     """
-    return _head(Path(__file__).parents[1] / ".git")
+    return _head(HOME.parent / ".git")
 
 
 def _head(folder: Path) -> str:
@@ -56,6 +61,22 @@ def versions() -> Mapping[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = "not installed"
     return MappingProxyType(found)
+
+
+def digest(folder: Path, *, deep: bool) -> bytes:
+    """Return a digest of the Python files in a folder, other than those that only show results."""
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py") if deep else folder.glob("*.py")):
+        inside = path.relative_to(folder)
+        if inside.parts[0] not in _SHOWING:
+            found.update(str(inside).encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.digest()
+
+
+@functools.cache
+def code() -> str:
+    """Return a name for the state of this package and of what its numbers depend on."""
+    return hashlib.sha256(repr(sorted(versions().items())).encode() + digest(HOME, deep=True)).hexdigest()
 
 
 def provenance(

@@ -60,3 +60,14 @@ def test_record_is_plain_json_and_names_seed_configuration_and_versions() -> Non
 def test_the_way_taken_is_recorded() -> None:
     assert simulate(experiment(), replicates=2, collapse=False).provenance["steps"] == "every step run: asked for"
     assert simulate(experiment(), engine="exact").provenance["participation"] == "enumerated"
+
+
+def test_the_code_is_told_apart_by_its_files(tmp_path: Path) -> None:
+    (tmp_path / "cli").mkdir()
+    for name in ("a.py", "cli/b.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    before = provenance.digest(tmp_path, deep=True)
+    (tmp_path / "cli/b.py").write_text("x = 2\n")
+    assert provenance.digest(tmp_path, deep=True) == before  # only shows results
+    (tmp_path / "a.py").write_text("x = 2\n")
+    assert provenance.digest(tmp_path, deep=True) != before
