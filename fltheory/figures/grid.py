@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fltheory import checks
 from fltheory.errors import InvalidParameter
-from fltheory.figures.comparison import AXES, HIGHEST
+from fltheory.figures.comparison import AXES
 from fltheory.figures.style import COLUMN, MARKERS, PAGE, POINTS, dress, line, panels
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST = 6
 """Panels of one figure."""
+
+RUNAWAY = 1e9
+"""A run that ends higher is about to diverge."""
 
 
 class Spot(NamedTuple):
@@ -48,7 +52,9 @@ def grid(
 
     Notes
     -----
-    An axis is logarithmic if all its values are positive. A band that reaches down to zero then ends at the edge.
+    The horizontal axis is logarithmic if all its values are positive, the vertical one if any is; values that are not
+    then leave a hole, and a band that reaches down to zero ends at the edge.
+    Lines to values beyond :data:`RUNAWAY` leave the figure at the top, so that the others are not pressed flat.
     """
     checks.choice("grid", "quantity", quantity, AXES)
     if not spots:
@@ -56,9 +62,8 @@ def grid(
     others = [name for name in spots[0].point if name != against]
     by_choice: dict[str, list[Spot]] = {}
     for spot in spots:
-        choice = "\n".join(f"{_short(name, others)} = {_value(spot.point[name])}" for name in others)
-        by_choice.setdefault(choice, []).append(spot)
-    drawn = list(by_choice.items())[:MOST]
+        by_choice.setdefault(repr([spot.point[name] for name in others]), []).append(spot)
+    drawn = list(by_choice.values())[:MOST]
     labels = list(dict.fromkeys(spot.label for spot in spots))
     columns = min(3, len(drawn))
     figure, axes = panels(
@@ -69,17 +74,21 @@ def grid(
         sharex=True,
         sharey=True,
     )
-    _scale(axes[0, 0], [spot for _, several in drawn for spot in several], against)
-    for place, (choice, several) in enumerate(drawn):
+    _scale(axes[0, 0], [spot for several in drawn for spot in several], against)
+    for place, several in enumerate(drawn):
         here = axes[divmod(place, columns)]
         for index, label in enumerate(labels):
             _draw(here, [spot for spot in several if spot.label == label], against, index)
         dress(here)
-        here.tick_params(labelbottom=place + columns >= len(drawn))  # also where the panel below is missing
+        if place + columns >= len(drawn):  # nothing below it
+            here.set_xlabel(_short(against, [against]), fontsize=POINTS, parse_math=False)
+            here.tick_params(labelbottom=True)
+        choice = "\n".join(f"{_short(name, others)} = {_value(several[0].point[name])}" for name in others)
         here.set_title(choice, fontsize=POINTS - 1, parse_math=False)
+        if all(spot.mean > here.get_ylim()[1] for spot in several):
+            here.text(0.5, 0.5, "beyond the figure", transform=here.transAxes, ha="center", fontsize=POINTS - 1)
     for unused in axes.flat[len(drawn) :]:
         unused.set_axis_off()
-    figure.supxlabel(_short(against, [against]), fontsize=POINTS, parse_math=False)
     figure.supylabel(AXES[quantity], fontsize=POINTS)
     _legend(figure, labels)
     heading = title or ""
@@ -91,8 +100,9 @@ def grid(
 
 
 def _draw(axes: Axes, spots: list[Spot], against: str, index: int) -> None:
-    spots = sorted(spots, key=lambda spot: float(spot.point[against]))
     logarithmic = axes.get_yscale() == "log"
+    shown = [spot for spot in spots if spot.mean > 0 or not logarithmic]
+    spots = sorted(shown, key=lambda spot: float(spot.point[against]))
     bottom = axes.get_ylim()[0]
     x = [float(spot.point[against]) for spot in spots]
     y = [spot.mean for spot in spots]
@@ -108,11 +118,11 @@ def _scale(axes: Axes, spots: list[Spot], against: str) -> None:
     if min(x) > 0 and max(x) > min(x):
         axes.set_xscale("log")
         _plain_ticks(axes, sorted(set(x)))
-    means = [spot.mean for spot in spots]
-    if min(means) > 0:
+    positive = [spot.mean for spot in spots if spot.mean > 0]
+    if positive:
         axes.set_yscale("log")
-        top = min(max(spot.mean + spot.half_width for spot in spots), HIGHEST)
-        axes.set_ylim(min(means) / 1.6, top * 1.6)
+        tame = [spot.mean + spot.half_width for spot in spots if 0 < spot.mean <= RUNAWAY] or positive
+        axes.set_ylim(min(positive) / 1.6, min(max(tame), sys.float_info.max / 2) * 1.6)
 
 
 def _plain_ticks(axes: Axes, values: list[float]) -> None:

@@ -148,13 +148,6 @@ def _axes(source: Source, key: Key, value: Any) -> Iterator[Axis]:
     """Yield the lists in a table of ``[sweep]``."""
     where = dotted(key)
     path = tuple(str(part) for part in key[1:])
-    if path and path[0] not in TOP_LEVEL:
-        hint = checks.nearest(path[0], TOP_LEVEL)
-        raise source.refuse(
-            key,
-            f"{where} leads nowhere: {path[0]} is not a key of this file; allowed are {', '.join(sorted(TOP_LEVEL))}"
-            + (f"; {hint}" if hint else ""),
-        )
     if isinstance(value, dict):
         if not value:
             raise source.refuse(
@@ -163,6 +156,13 @@ def _axes(source: Source, key: Key, value: Any) -> Iterator[Axis]:
         for name, item in value.items():
             yield from _axes(source, (*key, name), item)
         return
+    if path and path[0] not in TOP_LEVEL:
+        hint = checks.nearest(path[0], TOP_LEVEL)
+        raise source.refuse(
+            key,
+            f"{where} leads nowhere: {path[0]} is not a key of this file; allowed are {', '.join(sorted(TOP_LEVEL))}"
+            + (f"; {hint}" if hint else ""),
+        )
     if not path or not isinstance(value, list) or not value:
         allowed = "a list of one value or more" if path else "a table of lists"
         raise source.refuse(key, f"{where} must be {allowed}, got {value!r}; write {where} = [first, second]")
@@ -170,7 +170,7 @@ def _axes(source: Source, key: Key, value: Any) -> Iterator[Axis]:
         raise source.refuse(key, f"{where} cannot be swept: it changes what is shown, not what is run; leave it out")
     if path == ("algorithm",):
         raise source.refuse(
-            key,
+            (*key, 1),
             "sweep.algorithm must be a table of lists such as algorithm.rate = [0.1, 0.2], got a list; algorithms "
             "themselves are compared at every point, begin each with [[algorithm]]",
         )
