@@ -208,7 +208,7 @@ def _put(source: Source, table: dict[str, Any], at: Key, path: tuple[str, ...], 
     name, *rest = path
     key = (*at, name)
     if not rest:
-        table[name] = copy.deepcopy(value)
+        table[name] = value
         return [key]
     inner = table.setdefault(name, [] if key == ("algorithm",) else {})
     entries = [(key, inner)]
