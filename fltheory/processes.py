@@ -26,7 +26,7 @@ def in_processes(tasks: Sequence[tuple[Any, ...]], work: Callable[..., Any], job
         return
     pool = ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
     try:
-        with _environment({name: "1" for name in _THREADS if name not in os.environ}):
+        with one_thread_each():
             futures = [pool.submit(work, *task) for task in tasks]
         for future in as_completed(futures):
             yield future.result()
@@ -39,8 +39,13 @@ def in_processes(tasks: Sequence[tuple[Any, ...]], work: Callable[..., Any], job
 
 
 @contextlib.contextmanager
-def _environment(more: dict[str, str]) -> Iterator[None]:
-    """Set variables that processes started meanwhile find in their environment."""
+def one_thread_each() -> Iterator[None]:
+    """Let linear algebra that is loaded meanwhile, here or in a new process, use one thread.
+
+    What the environment says already is left as it is. Several threads add up large matrices in another order, which
+    shows in the last digits.
+    """
+    more = {name: "1" for name in _THREADS if name not in os.environ}
     os.environ.update(more)
     try:
         yield

@@ -45,7 +45,10 @@ def sweep(
     quiet: Quiet = False,
 ) -> None:
     """Run every algorithm of a file at every point of its grid; what was run before is not run again."""
-    from fltheory import checks
+    from fltheory.processes import one_thread_each
+
+    with one_thread_each():  # as in the processes of --jobs, so that no digit depends on their number
+        from fltheory import checks
     from fltheory.sweep import Grid, Store, plan
     from fltheory.sweep import sweep as run_all
     from fltheory.sweep.grid import in_words

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import errno
 import functools
 import hashlib
 import json
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
 
 from fltheory import provenance
@@ -100,6 +102,9 @@ def sweep(
             report(done[place])
     except KeyboardInterrupt:
         interrupted = True
+    except BrokenProcessPool as error:
+        lost = "a process was ended from outside, perhaps for lack of memory; what was finished is kept, try fewer jobs"
+        raise OSError(errno.ENOMEM, lost) from error
     return Swept([done.get(place, run) for place, run in enumerate(runs)], reused, interrupted)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +146,19 @@ def test_an_interruption_keeps_what_was_finished(file: Path) -> None:
     assert [run.status for run in found.runs] == ["done"] * 3 + ["not run"] * 3
     assert rows(file) == 3
     assert swept(file)[1] == 3
+
+
+def test_a_process_that_is_killed_loses_nothing_that_was_finished(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def short_of_memory(tasks: Any, work: Any, jobs: int) -> Iterator[Any]:
+        for task in tasks[:4]:
+            yield work(*task)
+        raise BrokenProcessPool
+
+    with monkeypatch.context() as patched:
+        patched.setattr("fltheory.sweep.run.in_processes", short_of_memory)
+        with pytest.raises(OSError, match="lack of memory; what was finished is kept, try fewer jobs"):
+            swept(file)
+    assert swept(file)[1] == 2
 
 
 @pytest.mark.parametrize("damage", ["text", "cut", "columns", "json", "folder"])
