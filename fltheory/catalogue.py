@@ -148,6 +148,7 @@ def rate_schedules() -> Mapping[str, type]:
     return _named(rates)
 
 
+@functools.cache
 def parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a generator or a dataclass by name, in order.
 

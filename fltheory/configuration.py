@@ -23,12 +23,15 @@ A file names a problem, the clients' participation, and one or more algorithms::
 Keys are the parameters of the function or dataclass that a table describes, read off its signature, so whatever
 Python accepts the file accepts. A string stands for a table with nothing but a name.
 
+With a table ``[sweep]`` the file describes a grid of such experiments; :mod:`fltheory.sweep` reads it.
+
 Every mistake raises :class:`~fltheory.errors.InvalidParameter` that starts with the file, the line and the key.
 Tables in a list are counted from 1: ``algorithm[2].rate``.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 import types
 import typing
@@ -60,7 +63,9 @@ MAX_LABEL = 80
 RESERVED = ("figure", "summary")
 """File names that a run writes beside the curves."""
 
-_TOP_LEVEL = ("rounds", "replicates", "seed", "engine", "title", "record", "problem", "participation", "algorithm")
+TOP_LEVEL = ("rounds", "replicates", "seed", "engine", "title", "record", "problem", "participation", "algorithm")
+"""Keys of a file."""
+
 _OF_EXPERIMENT = ("label", "rate")
 
 _WORDS: Mapping[Any, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
@@ -118,7 +123,8 @@ class Configuration:
 
 def load(path: Path) -> Configuration:
     """Read a configuration file."""
-    return _configuration(Source.read(path))
+    source = Source.read(path)
+    return read(source, source.tables())
 
 
 def parse(text: str, *, path: str = "configuration") -> Configuration:
@@ -137,22 +143,18 @@ def parse(text: str, *, path: str = "configuration") -> Configuration:
     >>> [(label, experiment.rounds) for label, experiment in configuration.experiments]
     [('FedAvg', 3)]
     """
-    return _configuration(Source(path=path, text=text))
+    source = Source(path=path, text=text)
+    return read(source, source.tables())
 
 
-def slug(label: str) -> str:
-    """Return a label as a file name: lower-case letters and digits, joined by hyphens.
-
-    >>> slug("FedProx, prox = 0.1")
-    'fedprox-prox-0-1'
-    """
-    return "-".join(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", label).lower()))
-
-
-def _configuration(source: Source) -> Configuration:
-    data = source.tables()
+def read(source: Source, data: Mapping[str, Any]) -> Configuration:
+    """Return the configuration that tables stand for; ``source`` is where mistakes are looked up."""
+    if "sweep" in data:
+        raise source.refuse(
+            ("sweep",), f"sweep makes a grid of experiments of this file; run it with: fltheory sweep {source.path}"
+        )
     needed = ("rounds", "problem", "participation", "algorithm")
-    _check_keys(source, (), data, allowed=_TOP_LEVEL, needed=needed, what="a configuration")
+    _check_keys(source, (), data, allowed=TOP_LEVEL, needed=needed, what="a configuration")
     with source.blaming((), data):
         rounds = checks.integer("Configuration", "rounds", data["rounds"], low=1)
     problem = _problem(source, data["problem"])
@@ -169,6 +171,15 @@ def _configuration(source: Source) -> Configuration:
     given = {name: data[name] for name in ("engine", "seed", "replicates", "title") if name in data}
     with source.blaming((), data):
         return Configuration(experiments=tuple(experiments), record=record, path=source.path, text=source.text, **given)
+
+
+def slug(label: str) -> str:
+    """Return a label as a file name: lower-case letters and digits, joined by hyphens.
+
+    >>> slug("FedProx, prox = 0.1")
+    'fedprox-prox-0-1'
+    """
+    return "-".join(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", label).lower()))
 
 
 def _problem(source: Source, value: Any) -> Problem:
@@ -251,7 +262,7 @@ def _build(
     needed = [name for name, p in takes.items() if p.default is p.empty]
     what = getattr(make, "name", make.__name__)
     _check_keys(source, key, table, allowed=[*takes, *apart], needed=needed, what=what)
-    hints = typing.get_type_hints(make)
+    hints = _hints(make)
     own = {name: item for name, item in table.items() if name not in apart}
     values = {name: _convert(source, (*key, name), hints[name], item) for name, item in own.items()}
     with source.blaming(key, table):
@@ -265,6 +276,12 @@ def _build(
         # Not every constructor checks the kind of every value, since Python callers have type checkers.
         _check_kinds(dotted(key), hints, own)
     return made
+
+
+@functools.cache
+def _hints(make: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the annotations of the parameters; evaluating them takes longer than all the rest of a small file."""
+    return typing.get_type_hints(make)
 
 
 def _convert(source: Source, key: Key, hint: Any, value: Any) -> Any:

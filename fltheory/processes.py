@@ -41,7 +41,7 @@ def in_processes(tasks: Sequence[tuple[Any, ...]], work: Callable[..., Any], job
         for task in tasks:
             yield work(*task)
         return
-    with _environment({name: "1" for name in _THREADS if name not in os.environ}):
+    with one_thread_each():
         context = _context()
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(dict(os.environ),))
     try:
@@ -73,8 +73,13 @@ def _context() -> Any:
 
 
 @contextlib.contextmanager
-def _environment(more: dict[str, str]) -> Iterator[None]:
-    """Set variables that processes started meanwhile find in their environment."""
+def one_thread_each() -> Iterator[None]:
+    """Let linear algebra that is loaded meanwhile, here or in a new process, use one thread.
+
+    What the environment says already is left as it is. Several threads add up large matrices in another order, which
+    shows in the last digits.
+    """
+    more = {name: "1" for name in _THREADS if name not in os.environ}
     os.environ.update(more)
     try:
         yield

@@ -1,9 +1,10 @@
-"""Where a result comes from: versions, seed, configuration, time."""
+"""Where a result comes from: code, versions, seed, configuration, time."""
 
 from __future__ import annotations
 
 import datetime
 import functools
+import hashlib
 import importlib.util
 import platform
 from collections.abc import Mapping
@@ -14,7 +15,11 @@ from typing import Any
 from fltheory.experiment import Experiment, describe
 from fltheory.recording import Record
 
+HOME = Path(__file__).parent
+"""Folder of the package."""
+
 _PACKAGES = ("numpy", "scipy", "numba")
+_SHOWING = ("cli", "figures", "report")
 
 
 @functools.cache
@@ -23,7 +28,7 @@ def commit() -> str:
 
     Read from the files of the repository, without calling git; changes that are not committed are not seen.
     """
-    return _head(Path(__file__).parents[1] / ".git")
+    return _head(HOME.parent / ".git")
 
 
 def _head(folder: Path) -> str:
@@ -65,6 +70,22 @@ def _version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def digest(folder: Path, *, deep: bool) -> bytes:
+    """Return a digest of the Python files in a folder, other than those that only show results."""
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py") if deep else folder.glob("*.py")):
+        inside = path.relative_to(folder)
+        if inside.parts[0] not in _SHOWING:
+            found.update(str(inside).encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.digest()
+
+
+@functools.cache
+def code() -> str:
+    """Return a name for the state of this package and of what its numbers depend on."""
+    return hashlib.sha256(repr(sorted(versions().items())).encode() + digest(HOME, deep=True)).hexdigest()
 
 
 def provenance(

@@ -51,10 +51,16 @@ class Source:
         Name of the file in messages.
     text
         What is in it.
+    moved
+        Pairs of a key and the one where its value really stands in the text.
+    note
+        What to add to every message.
     """
 
     path: str
     text: str
+    moved: tuple[tuple[Key, Key], ...] = ()
+    note: str = ""
 
     @classmethod
     def read(cls, path: Path) -> Source:
@@ -85,7 +91,8 @@ class Source:
     def refuse(self, key: Key, message: str) -> InvalidParameter:
         """Return the error about a key, with its place in front; the caller raises it."""
         line = self.line_of(key)
-        return InvalidParameter(f"{self.path}:{line}: {message}" if line else f"{self.path}: {message}")
+        text = f"{message}; {self.note}" if self.note else message
+        return InvalidParameter(f"{self.path}:{line}: {text}" if line else f"{self.path}: {text}")
 
     @contextmanager
     def blaming(self, key: Key, table: Mapping[str, Any]) -> Iterator[None]:
@@ -101,6 +108,10 @@ class Source:
 
     def line_of(self, key: Key) -> int | None:
         """Return the line of a key, or of the closest thing around it that has one."""
+        for here, there in self.moved:
+            if key[: len(here)] == here:
+                key = (*there, *key[len(here) :])
+                break
         best, found = 0, None
         current: Key = ()
         counts: Counter[tuple[str, ...]] = Counter()

@@ -210,4 +210,7 @@ def simultaneous_half_width(values: Floats, level: float) -> Floats:
     if replicates < 2:
         raise NotApplicable("a confidence band needs at least 2 replicates; raise replicates, or use the exact engine")
     quantile = float(stdtrit(replicates - 1, 1.0 - (1.0 - level) / (2.0 * columns)))
-    return np.asarray(quantile * values.std(axis=0, ddof=1) / math.sqrt(replicates), dtype=np.float64)
+    # Squares of values beyond 1e154 overflow. Dividing by a power of two changes no digit.
+    scale = np.where(np.abs(values).max(axis=0) > 2.0**500, 2.0**600, 1.0)
+    with np.errstate(over="ignore"):
+        return np.asarray(quantile * (values / scale).std(axis=0, ddof=1) / math.sqrt(replicates) * scale)

@@ -20,6 +20,7 @@ from fltheory.cli.drawing import figure
 from fltheory.cli.listing import list_catalogue
 from fltheory.cli.running import run
 from fltheory.cli.showing import show
+from fltheory.cli.sweeping import sweep
 from fltheory.cli.terminal import complain
 from fltheory.cli.validating import validate
 from fltheory.errors import FltheoryError
@@ -71,6 +72,7 @@ app.command("falsify")(falsify)
 app.command("replay")(replay)
 app.command("diff")(diff)
 app.command("run")(run)
+app.command("sweep")(sweep)
 app.command("figure")(figure)
 
 

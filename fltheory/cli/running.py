@@ -5,35 +5,20 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-import tempfile
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fltheory.cli.output import prepare, shown
 from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
-from fltheory.errors import Diverged, FltheoryError, InvalidParameter, NotAffine
+from fltheory.results import LEVEL, NOT_RUN, Result, attempt, final
 
 if TYPE_CHECKING:
     from fltheory.configuration import Configuration
-    from fltheory.trajectories import Trajectories
-
-LEVEL = 0.99
-"""Simultaneous level of the bands."""
 
 COLUMNS = {"distance²": "distance_sq", "gap": "gap", "gradient²": "gradient_norm_sq"}
 """Columns of the table that show the last value of a curve."""
-
-
-class Result(NamedTuple):
-    """What became of one experiment: curves, or the reason why there are none."""
-
-    label: str
-    seconds: float
-    trajectories: Trajectories | None = None
-    error: str = ""
-    status: str = "done"
 
 
 def run(
@@ -69,7 +54,7 @@ def run(
     if threads is not None:
         checks.integer("run", "threads", threads, low=1)
     directory = Path("results") / file.stem if output is None else output
-    _prepare(directory, configuration)
+    prepare(directory, _files(configuration))
     results, interrupted = _results(configuration, directory, threads, not every_step, quiet)
     document = _summary(configuration, directory, results)
     _write(document, directory, configuration.title, results)
@@ -87,22 +72,12 @@ def run(
         raise typer.Exit(1)
 
 
-def _prepare(directory: Path, configuration: Configuration) -> None:
-    """Make sure that results can be written, and that none of an earlier run are taken for those of this one."""
+def _files(configuration: Configuration) -> list[str]:
+    """Return the names of all files that a run may write."""
     from fltheory.configuration import RESERVED, slug
 
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-        for stem in (*RESERVED, *(slug(label) for label, _ in configuration.experiments)):
-            for suffix in (".npz", ".json", ".svg", ".png"):
-                (directory / stem).with_suffix(suffix).unlink(missing_ok=True)
-    except OSError as error:
-        raise InvalidParameter(
-            f"--output must be a directory that can be written to, got '{directory}': "
-            f"{(error.strerror or str(error)).lower()}; choose another with --output"
-        ) from None
+    stems = (*RESERVED, *(slug(label) for label, _ in configuration.experiments))
+    return [stem + suffix for stem in stems for suffix in (".npz", ".json", ".svg", ".png")]
 
 
 def _results(
@@ -110,15 +85,14 @@ def _results(
 ) -> tuple[list[Result], bool]:
     """Run the experiments and save their curves as they come; return also whether the user lost patience."""
     from fltheory.configuration import slug
-    from fltheory.engines import simulate
 
     results: list[Result] = []
     with progress(len(configuration.experiments), quiet=quiet) as report:
         for label, experiment in configuration.experiments:
             report.begin(label)
-            begin = time.perf_counter()
             try:
-                trajectories = simulate(
+                result = attempt(
+                    label,
                     experiment,
                     engine=configuration.engine,
                     seed=configuration.seed,
@@ -127,26 +101,14 @@ def _results(
                     record=configuration.record,
                     collapse=collapse,
                 )
-                trajectories.save(directory / slug(label))
+                if result.trajectories is not None:
+                    result.trajectories.save(directory / slug(label))
             except KeyboardInterrupt:
                 left = configuration.experiments[len(results) :]
-                return [*results, *(Result(other, 0.0, status="not run") for other, _ in left)], True
-            except FltheoryError as error:
-                result = Result(label, time.perf_counter() - begin, error=str(error), status=_status(error))
-            except (MemoryError, OverflowError):
-                remedy = "too large for this computer; lower replicates, rounds or the size of the problem"
-                result = Result(label, time.perf_counter() - begin, error=remedy, status="too large")
-            else:
-                result = Result(label, time.perf_counter() - begin, trajectories)
+                return [*results, *(Result(other, 0.0, status=NOT_RUN) for other, _ in left)], True
             results.append(result)
             report.end(f"{result.status}, {result.seconds:.1f} s")
     return results, False
-
-
-def _status(error: FltheoryError) -> str:
-    if isinstance(error, Diverged):
-        return "diverged"
-    return "not affine" if isinstance(error, NotAffine) else "not applicable"
 
 
 def _summary(configuration: Configuration, directory: Path, results: list[Result]) -> dict[str, Any]:
@@ -160,7 +122,7 @@ def _summary(configuration: Configuration, directory: Path, results: list[Result
         if result.trajectories is not None:
             entry["algorithm"] = result.trajectories.algorithm
             entry["exact"] = result.trajectories.exact
-            entry["final"] = _final(result.trajectories)
+            entry["final"] = final(result.trajectories)
             entry["files"] = [f"{slug(result.label)}{suffix}" for suffix in (".npz", ".json")]
         entries.append(entry)
     return {
@@ -177,20 +139,6 @@ def _summary(configuration: Configuration, directory: Path, results: list[Result
         "versions": dict(versions()),
         "commit": commit(),
     }
-
-
-def _final(trajectories: Trajectories) -> dict[str, dict[str, float | None]]:
-    """Return the last value of every curve, with the half-width of its band; one replicate has no band."""
-    final: dict[str, dict[str, float | None]] = {}
-    for name in trajectories.curves():
-        if name.startswith("model"):
-            continue
-        half: float | None = None
-        if trajectories.exact or trajectories.replicates > 1:
-            band = trajectories.band(name, level=LEVEL)
-            half = float(band.high[-1] - band.mean[-1])
-        final[name] = {"mean": float(trajectories.curve(name)[:, -1].mean()), "half_width": half}
-    return final
 
 
 def _write(document: dict[str, Any], directory: Path, title: str | None, results: list[Result]) -> None:
@@ -217,18 +165,14 @@ def _print(configuration: Configuration, directory: Path, results: list[Result])
     for result in results:
         cells = ["-"] * (len(COLUMNS) + 1)
         if result.trajectories is not None:
-            final = _final(result.trajectories)
-            cells = [_shown(final[name]["mean"], final[name]["half_width"]) for name in COLUMNS.values()]
-            cells.append(_shown(sum(final[name]["mean"] or 0.0 for name in ("uplink_bits", "downlink_bits")), None))
+            last = final(result.trajectories)
+            cells = [shown(last[name]["mean"], last[name]["half_width"]) for name in COLUMNS.values()]
+            cells.append(shown(sum(last[name]["mean"] or 0.0 for name in ("uplink_bits", "downlink_bits")), None))
         table.add_row(Text(result.label), *cells, f"{result.seconds:.2f}", result.status)
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     console.print(table)
     band = f"± is half the width of a {LEVEL:.0%} band for all rounds at once. " if _sampled(results) else ""
     console.print(Text(f"{band}Results are in {directory}."), soft_wrap=True)
-
-
-def _shown(mean: float | None, half_width: float | None) -> str:
-    return f"{mean:.3e} ± {half_width:.0e}" if half_width else f"{mean:.3e}"
 
 
 def _sampled(results: list[Result]) -> bool:

@@ -35,6 +35,9 @@ AXES = {
 HEIGHT = 2.6
 """In inches."""
 
+HIGHEST = 1e307
+"""End of an axis: a band around values at the edge of floating point may have no end."""
+
 
 class _Curve(NamedTuple):
     mean: Floats
@@ -110,8 +113,8 @@ def _scale(axes: Axes, curves: Sequence[_Curve]) -> None:
     positive = means[means > 0]
     if positive.size:
         axes.set_yscale("log")
-        top = max(float(curve.high.max()) for curve in curves)
-        axes.set_ylim(float(positive.min()) / 3.0, max(top, float(positive.max())) * 1.5)
+        top = min(max(float(curve.high.max()) for curve in curves), HIGHEST)
+        axes.set_ylim(float(positive.min()) / 3.0, top * 1.5)
 
 
 def _dress(axes: Axes, quantity: str, title: str | None) -> None:

@@ -17,14 +17,13 @@ from pathlib import Path
 
 from fltheory.claims import Entry
 from fltheory.kernels import cache_folder
+from fltheory.provenance import HOME, digest
 from fltheory.validation.decide import Effort
 from fltheory.validation.verdict import Checked
 
 GENERATIONS = 3
 """States of the code whose verdicts are kept."""
 
-_SHOWING = ("cli", "figures", "report")
-_HOME = Path(__file__).parents[1]
 _PACKAGES = ("numpy", "scipy", "numba", "sympy", "hypothesis")
 
 
@@ -55,7 +54,7 @@ def keep(checked: Checked, variant: str | None, effort: Effort, seed: int) -> No
 
 
 def _place(entry: Entry, variant: str | None, effort: Effort, seed: int) -> Path:
-    outside = b"" if entry.path.is_relative_to(_HOME) else _digest(entry.path.parent, deep=False)
+    outside = b"" if entry.path.is_relative_to(HOME) else digest(entry.path.parent, deep=False)
     decisive = repr((entry, variant, effort, seed)).encode() + outside
     name = f"{entry.id}-{hashlib.sha256(decisive).hexdigest()[:24]}.pickle"
     return cache_folder() / "verdicts" / _code() / name
@@ -67,16 +66,7 @@ def _code() -> str:
     from importlib.metadata import version
 
     packages = repr([(name, version(name)) for name in _PACKAGES]).encode()
-    return hashlib.sha256(packages + _digest(_HOME, deep=True)).hexdigest()[:24]
-
-
-def _digest(folder: Path, *, deep: bool) -> bytes:
-    found = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py") if deep else folder.glob("*.py")):
-        inside = path.relative_to(folder)
-        if inside.parts[0] not in _SHOWING:
-            found.update(str(inside).encode() + b"\0" + path.read_bytes() + b"\0")
-    return found.digest()
+    return hashlib.sha256(packages + digest(HOME, deep=True)).hexdigest()[:24]
 
 
 def _forget_old_code(verdicts: Path) -> None:

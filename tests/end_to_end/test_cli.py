@@ -22,6 +22,7 @@ from fltheory.cli import app, terminal
 from fltheory.trajectories import Trajectories
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+RUNNABLE = sorted(path for path in EXAMPLES.glob("*.toml") if "\n[sweep]" not in path.read_text(encoding="utf-8"))
 HEAVY = ("numba", "scipy", "sympy", "cvxpy", "matplotlib", "pydantic")
 
 THREE = """\
@@ -78,7 +79,8 @@ def modules_after(arguments: list[str]) -> set[str]:
 
 def test_help_loads_nothing_heavy() -> None:
     assert not {"numpy", "rich.table", *HEAVY} & modules_after(["--help"])
-    assert not {"numpy", *HEAVY} & modules_after(["run", "--help"])
+    for command in ("run", "sweep"):
+        assert not {"numpy", "sqlite3", *HEAVY} & modules_after([command, "--help"])
 
 
 def test_list_loads_nothing_heavy() -> None:
@@ -91,7 +93,7 @@ def test_list_loads_nothing_heavy() -> None:
 def test_help_names_the_commands(arguments: tuple[str, ...]) -> None:
     outcome = invoke(*arguments)
     assert outcome.exit_code == 0
-    for command in ("list", "show", "check", "falsify", "replay", "diff", "run"):
+    for command in ("list", "show", "check", "falsify", "replay", "diff", "run", "sweep"):
         assert re.search(rf"^  {command} ", outcome.stdout, re.MULTILINE)
 
 
@@ -212,6 +214,17 @@ def test_one_failure_keeps_the_others(three: Path) -> None:
     assert statuses == ["done", "diverged", "done"]
 
 
+def test_values_near_the_edge_of_floating_point_have_a_figure(three: Path) -> None:
+    first = THREE[: THREE.index('[[algorithm]]\nname = "fedprox"')]
+    Path("three.toml").write_text(first.replace("rate = 0.05", "rate = 5e9"), encoding="utf-8")
+    outcome = invoke("run", "three.toml")
+    assert outcome.exit_code == 0, outcome.output
+    gap = json.loads(Path("results/three/summary.json").read_text())["results"][0]["final"]["gap"]
+    assert gap["mean"] > 1e155
+    assert 0 < gap["half_width"] < float("inf")
+    assert Path("results/three/figure.png").exists()
+
+
 def test_no_figure_without_curves(three: Path) -> None:
     Path("three.toml").write_text(THREE.replace("rate = 0.05", "rate = 1e150"), encoding="utf-8")
     outcome = invoke("run", "three.toml", "--json")
@@ -310,9 +323,10 @@ def test_main_survives_a_terminal_without_unicode(three: Path) -> None:
 def test_there_are_examples_for_the_main_uses() -> None:
     names = {path.stem for path in EXAMPLES.glob("*.toml")}
     assert names >= {"quadratic-comparison", "partial-participation", "arrivals", "logistic-synthetic", "elastic-net"}
+    assert "local-steps-sweep" in names
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: path.stem)
 def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rounds = 125 if path.stem == "arrivals" else 10

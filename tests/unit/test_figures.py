@@ -139,3 +139,9 @@ def test_mistakes_are_named() -> None:
         figures.comparison([])
     with pytest.raises(NotApplicable, match="nonzeros"):
         figures.comparison([("one", runs)], quantity="nonzeros")
+
+
+def test_a_band_without_end_does_not_stretch_the_axis() -> None:
+    values = np.array([[1.0, 0.1e308], [1.0, 1.6e308]])
+    (axes,) = figures.comparison([("one", trajectories(values))]).axes
+    assert np.isfinite(axes.get_ylim()[1])

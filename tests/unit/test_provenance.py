@@ -64,6 +64,17 @@ def test_the_way_taken_is_recorded() -> None:
 
 
 def test_versions_are_those_that_python_knows():
-    for name in ("numpy", "scipy", "llvmlite", "fltheory"):
+    for name in ("numpy", "scipy", "numba", "fltheory"):
         assert provenance._version(name) == importlib.metadata.version(name)
     assert provenance._version("no_such_package") == "not installed"
+
+
+def test_the_code_is_told_apart_by_its_files(tmp_path: Path) -> None:
+    (tmp_path / "cli").mkdir()
+    for name in ("a.py", "cli/b.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    before = provenance.digest(tmp_path, deep=True)
+    (tmp_path / "cli/b.py").write_text("x = 2\n")
+    assert provenance.digest(tmp_path, deep=True) == before  # only shows results
+    (tmp_path / "a.py").write_text("x = 2\n")
+    assert provenance.digest(tmp_path, deep=True) != before

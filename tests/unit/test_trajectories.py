@@ -177,3 +177,10 @@ def test_a_library_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(NotApplicable, match="pip install pandas"):
         trajectories().to_dataframe()
+
+
+@pytest.mark.parametrize("power", [0, 160, 300])
+def test_bands_of_huge_values_are_those_of_small_ones(power):
+    values = np.array([[1.0, 2.0], [1.5, 4.0], [0.5, 3.0]])
+    half = simultaneous_half_width(values * 10.0**power, 0.99)
+    np.testing.assert_allclose(half / 10.0**power, simultaneous_half_width(values, 0.99), rtol=1e-12)

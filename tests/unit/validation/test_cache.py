@@ -57,17 +57,6 @@ def test_other_code_finds_nothing(folder, monkeypatch):
     assert not checked(folder).reused
 
 
-def test_the_code_is_told_apart_by_its_files(tmp_path):
-    (tmp_path / "cli").mkdir()
-    for name in ("a.py", "cli/b.py"):
-        (tmp_path / name).write_text("x = 1\n")
-    before = cache._digest(tmp_path, deep=True)
-    (tmp_path / "cli/b.py").write_text("x = 2\n")
-    assert cache._digest(tmp_path, deep=True) == before  # only shows results
-    (tmp_path / "a.py").write_text("x = 2\n")
-    assert cache._digest(tmp_path, deep=True) != before
-
-
 def test_a_damaged_file_is_no_obstacle(folder, tmp_path):
     first = checked(folder)
     for file in (tmp_path / "cache" / "verdicts").rglob("*.pickle"):

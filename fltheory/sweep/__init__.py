@@ -1,0 +1,7 @@
+"""Grids of experiments: a configuration file with lists of values, run point by point, kept in SQLite, resumable."""
+
+from fltheory.sweep.grid import Axis, Grid
+from fltheory.sweep.run import Swept, plan, sweep
+from fltheory.sweep.store import Run, Store
+
+__all__ = ["Axis", "Grid", "Run", "Store", "Swept", "plan", "sweep"]
