@@ -45,8 +45,10 @@ says.
 Instances: two or three clients with quadratics, as on the page of Theorem 3.1, of which the last one arrives, or
 departs and is excluded, in round 1, 2 or 3; schemes A, B, C; before and after the shift step counts with two values
 each, the same law for all clients or not, or full participation; after the shift the larger count may be as rare as
-:math:`10^{-6}`. The run goes through the shift, and on for 16 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is
-the expected squared distance there, and :math:`G` is taken from the shift on. A learning rate restarts, so before the
+:math:`10^{-6}`. :math:`\mu` and :math:`L` are those of all clients, as in Assumptions 3.1 and 3.2, whoever takes part. The run goes through the shift, and on for 16 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is
+the expected squared distance there, and :math:`G` is taken from the shift on. The text has the raised rate for
+:math:`\tau > \tau_0`; it is read as from round :math:`\tau_0` on, the first one with the new clients, without which
+(6) would be about a round with another rate. A learning rate restarts, so before the
 shift it is the same function of the round as after it; where the printed one is too large after the shift, it may be
 too large before. The failure does not come from there: it is the same for a run without noise that starts at
 :math:`w^*` and stays there until the shift.
@@ -111,9 +113,13 @@ def participation_of(point: Params, *, fast_reboot: bool) -> Participation:
 def setting_at(problem: Quadratic, participation: Participation, scheme: str, index: int) -> dict[str, Any]:
     """Return the constants of the objective in a round, with the bound on the coefficients raised by fast reboot."""
     env = _theorem.setting(*_theorem.members(problem, participation, index), scheme)
+    # Assumptions 3.1 and 3.2 have one L and one mu for all clients, those that have left or are to come included.
+    whole = _theorem.constants(problem)
     raised = participation.boost(index)[participation.members(index)]
     coefficients = [p * raised for p in env["p_drawn"]]
     return env | {
+        "mu": whole["mu"],
+        "L": whole["L"],
         "mean_ps_Gamma": float(env["mean_ps_of"] @ env["Gamma"]),
         "p_drawn": coefficients,
         "theta": max(float((p / env["p"]).max()) for p in coefficients),

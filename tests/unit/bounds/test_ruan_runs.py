@@ -113,6 +113,8 @@ def test_runs_go_through_the_shift(fast_reboot):
         assert env["ruan_distance_new"] == pytest.approx(away[1][first + 1 :])
         assert len(env["ruan_since"]) == corollary_3_2_1.AFTER
         assert run.rate_at(first) == run.rate_at(0)
+        everybody = _theorem.constants(run.problem)
+        assert (env["mu"], env["L"]) == (everybody["mu"], everybody["L"])
         before, after = (participation.members(index).sum() for index in (first - 1, first))
         assert (before, after) == (
             (env["N"] - 1, env["N"]) if point["event"] == "arrival" else (env["N"] + 1, env["N"])
