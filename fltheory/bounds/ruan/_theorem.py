@@ -67,9 +67,11 @@ gradient_sq = scalar(
     "ruan_gradient_sq", r"\mathbb{E}\|g_t^k\|^2", "expected squared norms of all stochastic gradients of a run"
 )
 
+BOUNDED_GRADIENTS = Assumption("bounded gradients (3.4)", Le(gradient_sq, G_sq), Origin.MEASURED)
+
 ASSUMPTIONS = (
     Assumption("some updates are aggregated", Gt(mean_ps, 0)),
-    Assumption("bounded gradients (3.4)", Le(gradient_sq, G_sq), Origin.MEASURED),
+    BOUNDED_GRADIENTS,
     Assumption("bounded aggregation coefficients (3.5)", Le(p_drawn[k], theta * p[k]), over=((k, 1, N),)),
 )
 
