@@ -24,7 +24,8 @@ statement fails for :math:`q` small enough, and a condition number that is not t
 are a run of Theorem 3.1 for :math:`\tilde F`, started at :math:`w_{\tau_0E}^{\mathcal G}`; by the triangle inequality
 :math:`\mathbb E\|w_{\tau_0E}^{\mathcal G} - \tilde w^*\|^2 \le (\sqrt{\Delta_{\tau_0}} + \|w^* - \tilde w^*\|)^2`.
 The constants are those of the proof on the page of :mod:`~fltheory.bounds.ruan.theorem_3_1`: :math:`\tilde\gamma` in
-place of its square, 40 in place of 64, a third of the noise term; the published ones are larger.
+place of its square, 40 in place of 64, a third of the noise term with :math:`3(E-1)G^2` for :math:`2EG^2` in it; the
+published ones are larger.
 
 **Derivation of the form with fast reboot.** The corollary is silent on the raised coefficients of section 4.2. In the
 :math:`j`-th round with the arrived client let them be :math:`b_jp_\tau^l` with :math:`b_j = 1 + 2j^{-2}`. Let
