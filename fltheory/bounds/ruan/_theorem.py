@@ -68,11 +68,14 @@ gradient_sq = scalar(
 )
 
 BOUNDED_GRADIENTS = Assumption("bounded gradients (3.4)", Le(gradient_sq, G_sq), Origin.MEASURED)
+BOUNDED_COEFFICIENTS = Assumption(
+    "bounded aggregation coefficients (3.5)", Le(p_drawn[k], theta * p[k]), over=((k, 1, N),)
+)
 
 ASSUMPTIONS = (
     Assumption("some updates are aggregated", Gt(mean_ps, 0)),
     BOUNDED_GRADIENTS,
-    Assumption("bounded aggregation coefficients (3.5)", Le(p_drawn[k], theta * p[k]), over=((k, 1, N),)),
+    BOUNDED_COEFFICIENTS,
 )
 
 
