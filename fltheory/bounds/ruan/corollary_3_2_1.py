@@ -46,13 +46,13 @@ says.
 Instances: two or three clients with quadratics, as on the page of Theorem 3.1, of which the last one arrives, or
 departs and is excluded, in round 1, 2 or 3; schemes A, B, C; before and after the shift step counts with two values
 each, the same law for all clients or not, or full participation; after the shift the larger count may be as rare as
-:math:`10^{-6}`. :math:`\mu` and :math:`L` are those of all clients, as in Assumptions 3.1 and 3.2, whoever takes part. The run goes through the shift, and on for 16 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is
-the expected squared distance there, and :math:`G` is taken from the shift on. The text has the raised rate for
-:math:`\tau > \tau_0`; it is read as from round :math:`\tau_0` on, the first one with the new clients, without which
-(6) would be about a round with another rate. A learning rate restarts, so before the
-shift it is the same function of the round as after it; where the printed one is too large after the shift, it may be
-too large before. The failure does not come from there: it is the same for a run without noise that starts at
-:math:`w^*` and stays there until the shift.
+:math:`10^{-6}`. :math:`\mu` and :math:`L` are those of all clients, as in Assumptions 3.1 and 3.2, whoever takes part.
+The run goes through the shift, and on for 16 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is the expected
+squared distance there, and :math:`G` is taken from the shift on. The text has the raised rate for :math:`\tau >
+\tau_0`; it is read as from round :math:`\tau_0` on, the first one with the new clients, without which (6) would be
+about a round with another rate. A learning rate restarts, so before the shift it is the same function of the round as
+after it; where the printed one is too large after the shift, it may be too large before. The failure does not come from
+there: it is the same for a run without noise that starts at :math:`w^*` and stays there until the shift.
 
 Source: Ruan et al., AISTATS 2021, section 3.3, (6), and sections 4.2, 5.3 for fast reboot.
 """

@@ -37,8 +37,8 @@ and its root at most :math:`\Gamma_l/D`. Since :math:`EV \ge DY` tells which of 
 .. math:: T - \tau_0 \le \max\Bigl\{\frac{\Gamma_l}{D},\ \frac{\Gamma_l(\tau_0E+\gamma)}{EV}\Bigr\}
    = \frac{\Gamma_l}{E \inf_{\tau \ge \tau_0} f_0(\tau)} ,
 
-with constants, and with equality for :math:`\gamma = 1`: always in the first case, for :math:`EV = DY` in the second. No
-square root of :math:`\tau_0` is left.
+with constants, and with equality for :math:`\gamma = 1`: always in the first case, for :math:`EV = DY` in the second.
+No square root of :math:`\tau_0` is left.
 
 **Derivation of the form for all rounds** (``corrected@all-rounds``). (8) reads :math:`f_1(T) \le m` with
 :math:`m = \inf_{\tau\ge\tau_0} f_0 = \min\{V/Y, D/E\}`, and :math:`f_1(T) = \frac{V/Y + \Gamma_l}{Ex + \gamma}`

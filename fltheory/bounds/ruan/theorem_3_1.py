@@ -16,9 +16,9 @@ moments are not conditional on a complete client: a discarded round is a round, 
 
 **Where it is tight.** Nowhere. :math:`V` contains :math:`\gamma^2` where the induction needs :math:`\gamma`, and
 :math:`\gamma \ge 32(1+\theta)/\theta > 32` since :math:`\mathbb E\sum_k p_\tau^k s_\tau^k \le \theta E`; for schemes B
-and C, where that sum is at most :math:`E`, it is at least :math:`32(1+\theta) \ge 64`. With heterogeneous participation the run tends to the minimiser of
-:math:`\sum_k \mathbb E[p_\tau^k s_\tau^k] F_k`, and :math:`D/E` is 32 times the sharp bound on its squared distance
-from :math:`w^*` (:mod:`~fltheory.bounds.ruan.table_1_b_heterogeneous`).
+and C, where that sum is at most :math:`E`, it is at least :math:`32(1+\theta) \ge 64`. With heterogeneous participation
+the run tends to the minimiser of :math:`\sum_k \mathbb E[p_\tau^k s_\tau^k] F_k`, and :math:`D/E` is 32 times the sharp
+bound on its squared distance from :math:`w^*` (:mod:`~fltheory.bounds.ruan.table_1_b_heterogeneous`).
 
 **Derivation of the corrected form.** The published proof has gaps: (46) replaces the factor of a sum by a larger one
 although the sum may be negative, (60) takes the expectation over participation as if :math:`\bar w_{\tau E+l}` did
@@ -129,7 +129,7 @@ claim = Claim(
                 (B_tau, _theorem.B_PROVED),
                 (V, Max(gamma * distance_start, _theorem.NOISE_PROVED)),
             ),
-            note="gamma for its square, a third of the noise term with 3(E-1) for 2E in it, 40 for 64; with a proof that closes",
+            note="gamma for its square, a third of the noise with 3(E-1) for 2E, 40 for 64; with a proof that closes",
         ),
         Form(
             variant="sharp@limit",
