@@ -42,6 +42,16 @@ last one at most :math:`\frac{z_\tau D}{2(x+E)}`. So the induction closes with h
    V_\tau = \gamma^2\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2 + \Bigl(\frac{16E}{\mu}\Bigr)^2
    \sum_{t=0}^{\tau-1} \frac{\mathbb E[\hat B_t]}{(\mathbb E[\sum_k p_t^k s_t^k])^2} .
 
+**Section 3.2** says in a sentence that Theorem 3.1 extends to such laws if expectations are replaced by their smallest
+or largest values over the rounds (``published@section-3.2``). It is read so that the replaced quantities are as small
+as the proof allows: :math:`m = \min_\tau\mathbb E[\sum_kp_\tau^ks_\tau^k]` in the learning rate :math:`\frac{16E}{\mu
+m}\frac{1}{\tau E+\gamma}`, in :math:`\gamma` and in all denominators, the largest :math:`\sum_k\mathbb
+E[p_\tau^ks_\tau^k]\Gamma_k` in :math:`D`, the largest :math:`\mathbb E[B_\tau]` in :math:`V`. It is true, by the proof
+on the page of :mod:`~fltheory.bounds.ruan.theorem_3_1`: the contraction :math:`1 - \frac14\mu\eta_\tau\mathbb
+E[\sum_kp_\tau^ks_\tau^k]` is at most :math:`1 - 4E/x` in every round, and what a round adds is at most what the largest
+values give. So its smaller constants do as well (``corrected@section-3.2``, with :math:`\check B_\tau` that has
+:math:`3(E-1)G^2` for :math:`2EG^2`).
+
 The statement for :math:`\tau = 0` is an equality by definition and is left out of the check.
 
 Instances: those of :mod:`~fltheory.bounds.ruan.theorem_3_1`, with one law of step counts up to some round and another
@@ -55,6 +65,7 @@ Source: Ruan et al., AISTATS 2021, appendix A.2.1, (66) and (67).
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -66,7 +77,7 @@ from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source
 from fltheory.bounds._space import Integer, Params, Real, Space
 from fltheory.bounds._symbols import E, L, mu, t, tau
 from fltheory.bounds.ruan import _theorem
-from fltheory.bounds.ruan._symbols import D, distance_start, gamma, mean_ps_at, theta
+from fltheory.bounds.ruan._symbols import D, V, distance_start, gamma, mean_ps_at, theta
 from fltheory.experiment import Experiment
 from fltheory.participation import Participation
 from fltheory.participation.schemes import Scheme
@@ -88,11 +99,18 @@ distance_at = family(
 min_ps = scalar(
     "ruan_min_ps", r"\min_\tau \mathbb{E}[\sum_{k=1}^{N} p_\tau^k s_\tau^k]", "smallest such sum of all rounds"
 )
+max_B = scalar("ruan_max_B", r"\max_\tau \mathbb{E}[B_\tau]", "largest expected second-order term of all rounds")
+max_B_proved = scalar("ruan_max_B_proved", r"\max_\tau \mathbb{E}[\check B_\tau]", "the same with 3(E-1)G^2 for 2EG^2")
+max_ps_Gamma = scalar(
+    "ruan_max_ps_Gamma",
+    r"\max_\tau \sum_{k=1}^{N} \mathbb{E}[p_\tau^k s_\tau^k] \Gamma_k",
+    "largest expected heterogeneity of all rounds",
+)
 last = scalar("ruan_last", "T", "last round")
 
 
-def experiment(point: Params) -> Experiment:
-    """Return a run whose law of step counts changes once."""
+def experiment(point: Params, *, smallest: bool = False) -> Experiment:
+    """Return a run whose law changes once; ``smallest`` has the rate of Theorem 3.1 for the smallest sum."""
     problem = comparable(point)
     steps = TimeVarying(
         laws=(_theorem.two_values(point), _theorem.two_values(point, high="high_later", q="q_later")),
@@ -101,7 +119,8 @@ def experiment(point: Params) -> Experiment:
     participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=steps)
     env = setting(problem, participation, point["scheme"])
     offset, count = float(compiled(GAMMA)(env)), point["E"]
-    rates = [16 * count / (env["mu"] * env["mean_ps_at"][i] * ((i + 1) * count + offset)) for i in range(ROUNDS)]
+    sums, first = (np.full(ROUNDS, env["ruan_min_ps"]), 0) if smallest else (env["mean_ps_at"], 1)
+    rates = [16 * count / (env["mu"] * sums[i] * ((i + first) * count + offset)) for i in range(ROUNDS)]
     return Experiment(
         problem=problem,
         algorithm=Ruan(scheme=point["scheme"]),
@@ -144,9 +163,9 @@ def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> En
     assert isinstance(run.problem, Quadratic)
     env = setting(run.problem, run.participation, point["scheme"]) | _theorem.along(run, trajectories)
     phases = [env | one | {"theta": env["theta"]} for one in env["phases"]]
-    as_printed, proved = (
+    as_printed, proved, of_theorem = (
         np.array([mean(one) for one in phases])[env["phase"]]
-        for mean in (compiled(EE(_theorem.B_PRINTED)), compiled(EE(_theorem.B_ROUND)))
+        for mean in (compiled(EE(second)) for second in (_theorem.B_PRINTED, _theorem.B_ROUND, _theorem.B_PROVED))
     )
     bias = compiled(_theorem.D_PRINTED)
     return env | {
@@ -154,6 +173,9 @@ def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> En
         "ruan_mean_B": as_printed,
         "ruan_mean_B_proved": proved,
         "ruan_D": max(bias(one) for one in phases),
+        "ruan_max_B": as_printed.max(),
+        "ruan_max_B_proved": of_theorem.max(),
+        "ruan_max_ps_Gamma": max(float(one["mean_ps_of"] @ env["Gamma"]) for one in phases),
     }
 
 
@@ -175,6 +197,31 @@ def printed(at: Any) -> Any:
     return bound(Max(gamma**2 * distance_start, (16 * E / mu) ** 2 * terms(mean_B, at)))
 
 
+def runs(*, smallest: bool = False) -> Experiments:
+    """Return runs with a learning rate for every round, or with that for the smallest sum."""
+    return Experiments(
+        effort=3,
+        space=Space(
+            {
+                **_theorem.clients(steps=2),
+                "change": Integer(1, ROUNDS - 1),
+                "high_later": _theorem.clients()["high"],
+                "q_later": Real(0, 1, shape=("N",)),
+                "d": Integer(2, 2),
+                "noise": Real(0.25, 1, shape=("N",)),
+                "loud": Real(0.05, 20, log=True),
+                "condition": Real(1, 10000, log=True),
+            }
+        ),
+        experiment=functools.partial(experiment, smallest=smallest),
+        quantities=quantities,
+        moments=True,
+    )
+
+
+extended = Le(distance_at[tau], (M_at[tau] * D + V) / (tau * E + gamma))
+unit = 16 * E / (mu * min_ps)
+
 claim = Claim(
     id="ruan.eq-66",
     kind=Kind.BOUND,
@@ -195,31 +242,38 @@ claim = Claim(
             note="the summands carry the index of the sum",
         ),
         Form(
+            variant="published@section-3.2",
+            statement=extended,
+            where=(
+                (gamma, GAMMA),
+                (D, 64 * E * max_ps_Gamma / (mu * min_ps)),
+                (V, Max(gamma**2 * distance_start, unit**2 * max_B / E)),
+            ),
+            over=((tau, 1, last),),
+            check=runs(smallest=True),
+            note="Theorem 3.1 with smallest and largest expectations over the rounds",
+        ),
+        Form(
             variant="corrected",
             statement=bound(distance_start * gamma**2 + (16 * E / mu) ** 2 * terms(mean_B_proved), D / 2),
             where=((gamma, GAMMA),),
             over=((tau, 1, last),),
             note="a sum in place of the maximum; half of D, and less of the gradient bound, as (62) allows",
         ),
+        Form(
+            variant="corrected@section-3.2",
+            statement=extended,
+            where=(
+                (gamma, GAMMA),
+                (D, 40 * E * max_ps_Gamma / (mu * min_ps)),
+                (V, Max(gamma * distance_start, unit**2 * max_B_proved / (3 * E))),
+            ),
+            over=((tau, 1, last),),
+            check=runs(smallest=True),
+            note="the same with the constants of the proof of Theorem 3.1",
+        ),
     ),
     assumptions=_theorem.ASSUMPTIONS,
     uses=("ruan.eq-62",),
-    check=Experiments(
-        effort=3,
-        space=Space(
-            {
-                **_theorem.clients(steps=2),
-                "change": Integer(1, ROUNDS - 1),
-                "high_later": _theorem.clients()["high"],
-                "q_later": Real(0, 1, shape=("N",)),
-                "d": Integer(2, 2),
-                "noise": Real(0.25, 1, shape=("N",)),
-                "loud": Real(0.05, 20, log=True),
-                "condition": Real(1, 10000, log=True),
-            }
-        ),
-        experiment=experiment,
-        quantities=quantities,
-        moments=True,
-    ),
+    check=runs(),
 )
