@@ -25,7 +25,7 @@ from sympy import Expr, Le, Sum
 from fltheory.bounds._algebra import EE, Norm, NormSq
 from fltheory.bounds._claim import Assumption, Instances
 from fltheory.bounds._space import Choice, ExactPoint, Integer, Integers, Parameter, Params, Real, Space, ratio
-from fltheory.bounds._symbols import E, F, G_sq, Gamma, L, N, eta, i, k, mu, w_star
+from fltheory.bounds._symbols import E, F, G_sq, Gamma, L, N, eta, i, k, mu, p, w_star
 from fltheory.bounds.ruan._symbols import active, g_bar_loc, g_loc, gamma_tau, p_tau, s_tau, theta, w_bar, w_loc
 from fltheory.functions import Functions, Kinked, Turned, one_based
 from fltheory.problem import Origin
@@ -329,6 +329,9 @@ shrinking = 1 - mu * eta * working(i) / 2
 
 small_rate = Assumption("learning rate below 1/(2(1 + theta)L)", Le(eta, 1 / (2 * (1 + theta) * L)), Origin.DECLARED)
 small_rate_of_round = Assumption("learning rate below 4/(mu E theta)", Le(eta, 4 / (mu * E * theta)), Origin.DECLARED)
+bounded_coefficients = Assumption(
+    "bounded aggregation coefficients (3.5)", Le(p_tau[k], theta * p[k]), over=((k, 1, N),)
+)
 bounded_gradients = Assumption(
     "bounded gradients (3.4)", Le(EE(NormSq(g_loc[k, i])), G_sq), Origin.MEASURED, over=((k, 1, N), (i, 0, E - 1))
 )

@@ -15,10 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sympy import Le
 
-from fltheory.bounds._claim import Instances, Rejected
+from fltheory.bounds._claim import Assumption, Instances, Rejected
 from fltheory.bounds._space import Choice, ExactPoint, Integer, Integers, Parameter, Params, Real, Space
+from fltheory.bounds._symbols import G_sq
 from fltheory.bounds.ruan._round import CLIENTS, NOISE, Clients, Round, best, clients_of, constants, paths, play
+from fltheory.bounds.ruan._symbols import gradient_sq_given
+from fltheory.problem import Origin
 
 DRAWN: Mapping[str, Parameter] = {
     **CLIENTS,
@@ -30,6 +34,9 @@ DRAWN: Mapping[str, Parameter] = {
     "high": Integers(0, "E", shape=("N",)),
     "q": Real(0, 1, shape=("N",)),
 }
+
+bounded_gradients = Assumption("bounded gradients (3.4)", Le(gradient_sq_given, G_sq), Origin.MEASURED)
+"""For every draw of participation."""
 
 MOST = 64
 """Outcomes that are enumerated at most, where statements look at every one."""
@@ -108,6 +115,7 @@ def realise_paths(point: Params) -> dict[str, Any]:
             "p_drawn": [draw.coefficients] * count,
             "s_drawn": [draw.completed] * count,
             "active_drawn_at": [draw.played.works] * count,
+            "gradient_sq_given": [draw.played.second_moment] * count,
             "w_best": [best(clients, draw.played, draw.coefficients, o) for o in range(count)],
             "chance": [draw.chance / count] * count,
         }
@@ -122,13 +130,15 @@ def realise_given(point: Params) -> dict[str, Any]:
     clients, eta, theta, draws = _drawn(point)
     env = _shared(point, clients, eta, theta, draws)
     before = point["offset"].dot(point["offset"])
-    lists: dict[str, list[Any]] = {"p_drawn": [], "s_drawn": [], "Delta_after": [], "chance": []}
-    for draw in draws:
-        away = draw.played.averaged[:, -1] - clients.optimum
-        values = (draw.coefficients, draw.completed, (away * away).sum() / len(away), draw.chance)
-        for name, value in zip(lists, values, strict=True):
-            lists[name].append(value)
-    return env | lists | {"Delta_before": before}
+    away = [draw.played.averaged[:, -1] - clients.optimum for draw in draws]
+    return env | {
+        "p_drawn": [draw.coefficients for draw in draws],
+        "s_drawn": [draw.completed for draw in draws],
+        "gradient_sq_given": [draw.played.second_moment for draw in draws],
+        "Delta_before": before,
+        "Delta_after": [(ends * ends).sum() / len(ends) for ends in away],
+        "chance": [draw.chance for draw in draws],
+    }
 
 
 PATHS = Instances(space=Space({**DRAWN, "E": Integer(1, 2)}), realise=realise_paths)

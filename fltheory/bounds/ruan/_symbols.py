@@ -61,6 +61,12 @@ Delta_after = scalar(
     "Delta_after", r"\bar\Delta_{(\tau+1)E}", "mean squared distance after the round, given participation", random=True
 )
 H_given = scalar("H_given", r"\bar H_\tau", "mean squared length of the path, given participation", random=True)
+gradient_sq_given = scalar(
+    "gradient_sq_given",
+    r"\max_{k,i}\mathbb{E}_\xi\|g_{\tau E+i}^k\|^2",
+    "largest mean squared norm of a stochastic gradient of the round, given participation",
+    random=True,
+)
 C_given = scalar("C_given", r"\bar C_\tau", "mean second-order term of (45), given participation", random=True)
 active_drawn_at = family(
     "active_drawn_at",

@@ -50,8 +50,11 @@ B_PRINTED = (
 )
 V_PRINTED = Max(gamma**2 * distance_start, (16 * E / (mu * mean_ps)) ** 2 * EE(B_tau) / E)
 
-B_PROVED = B_PRINTED + 2 * (E - 1) * G_sq * Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N))
-"""With what correlation between participation and the models inside a round costs, see Theorem 3.1."""
+B_ROUND = B_PRINTED - (E + 5) * G_sq * Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N)) / 3
+"""What a round needs of it if a quarter of the distance inside the round is used, see (61)."""
+
+B_PROVED = B_PRINTED + (E - 3) * G_sq * Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N))
+"""What a round needs of it if half of the distance inside the round is used, see Theorem 3.1."""
 
 D_PROVED = 40 * E * Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / (mu * mean_ps)
 NOISE_PROVED = (16 * E / (mu * mean_ps)) ** 2 * EE(B_tau) / (3 * E)
@@ -64,10 +67,15 @@ gradient_sq = scalar(
     "ruan_gradient_sq", r"\mathbb{E}\|g_t^k\|^2", "expected squared norms of all stochastic gradients of a run"
 )
 
+BOUNDED_GRADIENTS = Assumption("bounded gradients (3.4)", Le(gradient_sq, G_sq), Origin.MEASURED)
+BOUNDED_COEFFICIENTS = Assumption(
+    "bounded aggregation coefficients (3.5)", Le(p_drawn[k], theta * p[k]), over=((k, 1, N),)
+)
+
 ASSUMPTIONS = (
     Assumption("some updates are aggregated", Gt(mean_ps, 0)),
-    Assumption("bounded gradients (3.4)", Le(gradient_sq, G_sq), Origin.MEASURED),
-    Assumption("bounded aggregation coefficients (3.5)", Le(p_drawn[k], theta * p[k]), over=((k, 1, N),)),
+    BOUNDED_GRADIENTS,
+    BOUNDED_COEFFICIENTS,
 )
 
 

@@ -20,11 +20,28 @@ completed with probability :math:`q \approx \tilde m` only, the second moment gr
 the largest gradient norm grows along, for about :math:`8L/\mu` times the distance of one round before. So the
 statement fails for :math:`q` small enough, and a condition number that is not too large.
 
+**The order.** The text goes on: the first term of :math:`\tilde V` is
+:math:`O\bigl(\frac{V}{\tau_0E+\gamma} + \Gamma_l\bigr)`. That takes :math:`\Delta_{\tau_0}` from Theorem 3.1 and drops
+:math:`M_{\tau_0}D` there. If participation was heterogeneous before the shift, :math:`M_{\tau_0} = \tau_0`, and if the
+client agrees with the others, :math:`\Gamma_l = 0`, the left-hand side stays near :math:`\tilde\gamma^2D/E` for late
+shifts, and the right-hand side vanishes (``published@order``). If it was homogeneous, the order is right
+(``published@order-homogeneous``); constants may depend on :math:`\gamma, \tilde\gamma, L, \mu` and sample counts.
+
+**Derivation of the corrected order.** Let :math:`\tilde n` be the number of samples after the shift. Both for an
+arrival and for a departure :math:`\nabla\tilde F(w^*) = \pm\frac{n_l}{\tilde n}\nabla F_l(w^*)`, since :math:`\nabla
+F(w^*) = 0`. Strong convexity of :math:`\tilde F` and smoothness of :math:`F_l` give :math:`\|w^* - \tilde w^*\| \le
+\frac{1}{\mu}\frac{n_l}{\tilde n}\sqrt{2L\Gamma_l}`, with :math:`\Gamma_l = F_l(w^*) - F_l^*` at the old minimiser in
+both cases. With :math:`(a+b)^2 \le 2a^2 + 2b^2`, and with constants,
+
+.. math:: \tilde\gamma^2\bigl(\sqrt{\Delta_{\tau_0}} + \|w^* - \tilde w^*\|\bigr)^2 \le 2\tilde\gamma^2\Bigl(
+   \frac{M_{\tau_0}D + V}{\tau_0E+\gamma} + \frac{2L}{\mu^2}\Bigl(\frac{n_l}{\tilde n}\Bigr)^2\Gamma_l\Bigr) .
+
 **Derivation of the corrected form.** With :math:`\tilde\gamma` in the learning rate the rounds from :math:`\tau_0` on
 are a run of Theorem 3.1 for :math:`\tilde F`, started at :math:`w_{\tau_0E}^{\mathcal G}`; by the triangle inequality
 :math:`\mathbb E\|w_{\tau_0E}^{\mathcal G} - \tilde w^*\|^2 \le (\sqrt{\Delta_{\tau_0}} + \|w^* - \tilde w^*\|)^2`.
 The constants are those of the proof on the page of :mod:`~fltheory.bounds.ruan.theorem_3_1`: :math:`\tilde\gamma` in
-place of its square, 40 in place of 64, a third of the noise term; the published ones are larger.
+place of its square, 40 in place of 64, a third of the noise term with :math:`3(E-1)G^2` for :math:`2EG^2` in it; the
+published ones are larger.
 
 **Derivation of the form with fast reboot.** The corollary is silent on the raised coefficients of section 4.2. In the
 :math:`j`-th round with the arrived client let them be :math:`b_jp_\tau^l` with :math:`b_j = 1 + 2j^{-2}`. Let
@@ -45,11 +62,16 @@ says.
 Instances: two or three clients with quadratics, as on the page of Theorem 3.1, of which the last one arrives, or
 departs and is excluded, in round 1, 2 or 3; schemes A, B, C; before and after the shift step counts with two values
 each, the same law for all clients or not, or full participation; after the shift the larger count may be as rare as
-:math:`10^{-6}`. The run goes through the shift, and on for 16 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is
-the expected squared distance there, and :math:`G` is taken from the shift on. A learning rate restarts, so before the
-shift it is the same function of the round as after it; where the printed one is too large after the shift, it may be
-too large before. The failure does not come from there: it is the same for a run without noise that starts at
-:math:`w^*` and stays there until the shift.
+:math:`10^{-6}`. :math:`\mu` and :math:`L` are those of all clients, as in Assumptions 3.1 and 3.2, whoever takes part.
+The run goes through the shift, and on for 16 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is the expected
+squared distance there, and :math:`G` is taken from the shift on. The text has the raised rate for :math:`\tau >
+\tau_0`; it is read as from round :math:`\tau_0` on, the first one with the new clients, without which (6) would be
+about a round with another rate. A learning rate restarts, so before the shift it is the same function of the round as
+after it; where the printed one is too large after the shift, it may be too large before. The failure does not come from
+there: it is the same for a run without noise that starts at :math:`w^*` and stays there until the shift.
+
+For the order: clients with a kink in the derivative per coordinate, free constants of Theorem 3.1, see
+``_shift_order``.
 
 Source: Ruan et al., AISTATS 2021, section 3.3, (6), and sections 4.2, 5.3 for fast reboot.
 """
@@ -63,13 +85,14 @@ import numpy as np
 from sympy import Le, Max, sqrt
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import EE, Env, Norm, compiled, scalar
+from fltheory.bounds._algebra import EE, BigO, Env, Norm, compiled, scalar
 from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source
 from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, mu, w_star
-from fltheory.bounds.ruan import _theorem
-from fltheory.bounds.ruan._shift import w_new
-from fltheory.bounds.ruan._symbols import B_tau, mean_ps, mean_ps_Gamma
+from fltheory.bounds._symbols import E, L, mu, w_star
+from fltheory.bounds.ruan import _shift_order, _theorem
+from fltheory.bounds.ruan._shift import Gamma_l, n_l, w_new
+from fltheory.bounds.ruan._shift_bounds import reached
+from fltheory.bounds.ruan._symbols import B_tau, D, V, mean_ps, mean_ps_Gamma
 from fltheory.experiment import Experiment
 from fltheory.participation import Arrival, Departure, Participation, Timeline, TimeVarying
 from fltheory.quadratic.problem import Quadratic
@@ -90,6 +113,8 @@ gamma_new = scalar("ruan_gamma_new", r"\tilde\gamma", "offset of the bound after
 D_new = scalar("ruan_D_new", r"\tilde D", "constant of heterogeneous participation after the shift")
 V_new = scalar("ruan_V_new", r"\tilde V", "constant of the part that vanishes, after the shift")
 M_new = scalar("ruan_M_new", r"\tilde M_\tau", "rounds since the shift whose participation was heterogeneous")
+M_shift = scalar("ruan_M_shift", r"M_{\tau_0}", "rounds before the shift whose participation was heterogeneous")
+n_new = scalar("ruan_n_new", r"\tilde n", "number of samples of all clients after the shift")
 M_boosted = scalar("ruan_M_boosted", r"\hat M_\tau", "the same, and what raised coefficients of fast reboot add")
 
 
@@ -111,9 +136,13 @@ def participation_of(point: Params, *, fast_reboot: bool) -> Participation:
 def setting_at(problem: Quadratic, participation: Participation, scheme: str, index: int) -> dict[str, Any]:
     """Return the constants of the objective in a round, with the bound on the coefficients raised by fast reboot."""
     env = _theorem.setting(*_theorem.members(problem, participation, index), scheme)
+    # Assumptions 3.1 and 3.2 have one L and one mu for all clients, those that have left or are to come included.
+    whole = _theorem.constants(problem)
     raised = participation.boost(index)[participation.members(index)]
     coefficients = [p * raised for p in env["p_drawn"]]
     return env | {
+        "mu": whole["mu"],
+        "L": whole["L"],
         "mean_ps_Gamma": float(env["mean_ps_of"] @ env["Gamma"]),
         "p_drawn": coefficients,
         "theta": max(float((p / env["p"]).max()) for p in coefficients),
@@ -182,6 +211,7 @@ def bound(biased: Any) -> Any:
     return Le(distance_new, (biased * D_new + V_new) / (since * E + gamma_new))
 
 
+by_theorem = ((Delta_shift, (M_shift * D + V) / reached),)
 at_shift = (sqrt(Delta_shift) + Norm(w_star - w_new)) ** 2
 as_proved = (
     (gamma_new, _theorem.GAMMA),
@@ -205,6 +235,24 @@ claim = Claim(
             ),
             note="the learning rate has the offset of the old clients, as printed",
         ),
+        *(
+            Form(
+                variant=variant,
+                statement=Le(gamma_new**2 * at_shift, BigO(V / reached + Gamma_l)),
+                where=by_theorem,
+                assumptions=(),
+                check=_shift_order.sweeps(before),
+                note=note,
+            )
+            for variant, before, note in (
+                ("published@order", "heterogeneous", "the order of the first term of V, with the bound of Theorem 3.1"),
+                (
+                    "published@order-homogeneous",
+                    "homogeneous",
+                    "the same if participation was homogeneous before the shift",
+                ),
+            )
+        ),
         Form(
             variant="corrected",
             statement=bound(M_new),
@@ -218,6 +266,17 @@ claim = Claim(
             where=(*as_proved, (D_new, 40 * E * mean_ps_Gamma / (mu * mean_ps))),
             check=runs(("arrival",), fast_reboot=True),
             note="with the raised coefficients of fast reboot, which bias a bounded number of rounds",
+        ),
+        Form(
+            variant="corrected@order",
+            statement=Le(
+                gamma_new**2 * at_shift,
+                2 * gamma_new**2 * (by_theorem[0][1] + 2 * L / mu**2 * (n_l / n_new) ** 2 * Gamma_l),
+            ),
+            where=by_theorem,
+            assumptions=(),
+            check=_shift_order.SHIFTS,
+            note="with what heterogeneous participation has left before the shift, and with constants",
         ),
     ),
     assumptions=_theorem.ASSUMPTIONS,

@@ -25,8 +25,9 @@ those of :math:`F`. A flat :math:`F` and a curved :math:`F_l` make the printed r
 reaches beyond :math:`\tilde w^*`, and there the extra step leads away from it.
 
 **Derivation of the corrected form.** With :math:`W_l` a bound on :math:`\|\nabla F_l\|` and
-:math:`\|\nabla^2 F_l\|_2` on the segment from :math:`w^*` to :math:`w`, every step of (86) and (87) is right. It also
-follows from the sharp form, whose radius is at least as large since :math:`\|\nabla F_l(w^*)\| \le W_l`.
+:math:`\|\nabla^2 F_l\|_2` on the segment from :math:`w^*` to :math:`w`, every step of (86) is right. (87) has dropped a
+factor :math:`\tilde p^l` in front of :math:`W_l`, which (7) has; the radius follows from (86). It also follows from the
+sharp form, whose radius is at least as large since :math:`\|\nabla F_l(w^*)\| \le W_l`.
 
 **Derivation of the sharp form.** Convexity at :math:`w` and at :math:`w^*` gives
 

@@ -35,7 +35,18 @@ from sympy import Le, Sum
 from fltheory.bounds._algebra import EE, Inner
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import E, L, N, eta, i, k, mu, w_star
-from fltheory.bounds.ruan._round import STEPS, ascent, distance, drift, factor, gaps, noise_sq, shrinking, small_rate
+from fltheory.bounds.ruan._round import (
+    STEPS,
+    ascent,
+    bounded_coefficients,
+    distance,
+    drift,
+    factor,
+    gaps,
+    noise_sq,
+    shrinking,
+    small_rate,
+)
 from fltheory.bounds.ruan._symbols import active, g_bar_loc, g_loc, gamma_tau, p_tau, theta, w_bar
 
 bound = (
@@ -70,7 +81,7 @@ claim = Claim(
             note="the term A_2 of (29) kept",
         ),
     ),
-    assumptions=(small_rate,),
+    assumptions=(small_rate, bounded_coefficients),
     uses=("ruan.eq-31", "ruan.eq-35", "ruan.eq-38"),
     check=STEPS,
 )

@@ -12,8 +12,25 @@ And :math:`\kappa = \gamma_\tau(1 - \eta_\tau L)` is replaced by its upper bound
 that it multiplies is usually negative. The reading ``published@expected`` repairs the first two, so that only the
 third is left.
 
-With :math:`w_{\tau E}^k = \bar w_{\tau E}`, as in the first step, that reading can be proved for :math:`\theta^2 \le
-2`, and for no larger :math:`\theta`. Take one working client with curvature :math:`\mu = L`, objective weight close
+In the first step, where :math:`w_{\tau E}^k = \bar w_{\tau E}`, that reading is true for :math:`\theta^2 \le 2`, and
+for no larger :math:`\theta`. Write :math:`\delta = \bar w_{\tau E} - w^*`, :math:`g` and :math:`a` for the gradients of
+a client at :math:`\bar w_{\tau E}` and :math:`w^*`, and :math:`u = g - a`. The noise is the same on both sides.
+Jensen's inequality with the weights :math:`p^k` bounds the square of the aggregated gradient by
+:math:`\theta\sum_kp_\tau^k\alpha_{\tau E}^k\|g\|^2`, so that it is enough to show for every client
+
+.. math:: \eta_\tau\theta\|g\|^2 + \tfrac12\mu\|\delta\|^2 + 2\bigl(F_k(\bar w_{\tau E}) - F_k(w^*) - \langle g,
+   \delta\rangle\bigr) - 2(2+\theta)L\eta_\tau\Gamma_k \le 0 .
+
+Here :math:`2L\Gamma_k \ge \|a\|^2`, and :math:`\theta\|a + u\|^2 - (2+\theta)\|a\|^2 \le (\theta +
+\frac12\theta^2)\|u\|^2`. With :math:`r = \mu/L < 1` the bracket is at most :math:`-\frac{1}{2(1-r)}(\frac1L\|u\|^2 +
+\mu\|\delta\|^2 - 2r\langle u, \delta\rangle)`, by the interpolation inequality of smooth and strongly convex functions.
+For :math:`\eta_\tau \le \frac{1}{2(1+\theta)L}` and :math:`\theta^2 \le 2` one has :math:`\eta_\tau(\theta +
+\frac12\theta^2) \le \frac{1}{2L}`, with equality at the ends. So with :math:`y = \|u\|/(L\|\delta\|)` it remains to
+see, after multiplication by :math:`2(1-r)/(L\|\delta\|^2)`, that :math:`(1-r)(y^2 + r) \le 2(y^2 + r - 2ry)`, that is
+:math:`(1+r)y^2 - 4ry + r + r^2 \ge 0`. The smallest value of this is :math:`r(1-r)^2/(1+r)`. The case :math:`r = 1` is
+the limit.
+
+For larger :math:`\theta` take one working client with curvature :math:`\mu = L`, objective weight close
 to 1, :math:`p_\tau = \theta p`, gradient :math:`a` at :math:`w^*` and the model at distance :math:`\delta` beyond it.
 Up to the factor :math:`\eta_\tau p_\tau` left minus right is :math:`-2\eta_\tau a^2 + 2\eta_\tau\theta\mu a\delta +
 (\eta_\tau\theta\mu^2 - \frac12\mu)\delta^2`, which can be positive if and only if :math:`\eta_\tau\mu(\theta^2 +
@@ -39,7 +56,17 @@ from sympy import Le
 from fltheory.bounds._algebra import EE
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import E, L, eta, i
-from fltheory.bounds.ruan._round import LONGEST_STEPS, STEPS, ascent, distance, excess, factor, shrinking, small_rate
+from fltheory.bounds.ruan._round import (
+    LONGEST_STEPS,
+    STEPS,
+    ascent,
+    bounded_coefficients,
+    distance,
+    excess,
+    factor,
+    shrinking,
+    small_rate,
+)
 from fltheory.bounds.ruan._symbols import gamma_tau
 
 steps = ((i, 0, E - 1),)
@@ -77,7 +104,7 @@ claim = Claim(
             for variant, check in (("corrected", STEPS), ("corrected@first-step", LONGEST_STEPS))
         ),
     ),
-    assumptions=(small_rate,),
+    assumptions=(small_rate, bounded_coefficients),
     uses=("ruan.eq-44",),
     check=STEPS,
 )

@@ -7,10 +7,10 @@ With :math:`\Delta_t = \|\bar w_t - w^*\|^2`, :math:`C_\tau = \sum_iC_{\tau E+i}
    \tfrac12\mu\eta_\tau\sum_{i=0}^{E-1}\sum_{k=1}^Np_\tau^k\alpha_{\tau E+i}^k\Delta_{\tau E+i}
    + \eta_\tau^2C_\tau + 2\eta_\tau\sum_{k=1}^Np_\tau^ks_\tau^k\bigl(F_k(w^*) - F_k(\bar w_{\tau E+l})\bigr) .
 
-It inherits what is wrong with (46), even in expectation and with (45) repaired (``published@expected``): for :math:`E
-= 1` both say the same. In addition, :math:`l` does not do what it is meant for. It compares sums over different
-clients; a step in which nobody works has the sum 0, which is the smallest one, and adding a constant to one
-:math:`F_k` changes :math:`l`. That :math:`\sum_i\sum_kp_\tau^k\alpha_{\tau E+i}^kF_k(\bar w_{\tau E+i}) \ge
+It inherits what is wrong with (46), even in expectation and with (45) repaired (``published@expected``): for :math:`E =
+1` both say the same. In addition, :math:`l` does not do what it is meant for. It compares sums over different clients;
+a step in which nobody works has the sum 0, the smallest one if the functions are not negative, and adding a constant to
+one :math:`F_k` changes :math:`l`. That :math:`\sum_i\sum_kp_\tau^k\alpha_{\tau E+i}^kF_k(\bar w_{\tau E+i}) \ge
 \sum_kp_\tau^ks_\tau^kF_k(\bar w_{\tau E+l})` does not follow.
 
 **Derivation of the corrected form.** Add (46) in its corrected form over :math:`i`; the sum over steps stays as it
@@ -40,6 +40,7 @@ from fltheory.bounds.ruan._round import (
     LONGEST_STEPS,
     ROUNDS,
     ascent,
+    bounded_coefficients,
     distance,
     excess,
     factor,
@@ -78,7 +79,7 @@ claim = Claim(
             for variant, check in (("corrected", ROUNDS), ("corrected@first-step", LONGEST_STEPS))
         ),
     ),
-    assumptions=(small_rate,),
+    assumptions=(small_rate, bounded_coefficients),
     uses=("ruan.eq-46",),
     check=ROUNDS,
 )

@@ -31,7 +31,14 @@ from sympy import Eq, Le, Sum
 from fltheory.bounds._algebra import EE, Pos
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import E, G_sq, Gamma, L, N, eta, i, k, mu, sigma_sq
-from fltheory.bounds.ruan._round import ROUNDS, bounded_gradients, excess, small_rate, steps_weighted
+from fltheory.bounds.ruan._round import (
+    ROUNDS,
+    bounded_coefficients,
+    bounded_gradients,
+    excess,
+    small_rate,
+    steps_weighted,
+)
 from fltheory.bounds.ruan._symbols import p_tau, s_tau, theta
 
 bound = (
@@ -63,7 +70,7 @@ claim = Claim(
             note="at most, and the drift in (45) divided by the squared learning rate",
         ),
     ),
-    assumptions=(small_rate, bounded_gradients),
+    assumptions=(small_rate, bounded_gradients, bounded_coefficients),
     uses=("ruan.lemma-a.2", "ruan.lemma-a.3"),
     check=ROUNDS,
 )

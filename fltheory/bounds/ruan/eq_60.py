@@ -47,8 +47,9 @@ from sympy import Le, Sum
 from fltheory.bounds._algebra import EE, scalar
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import E, F, G_sq, Gamma, N, eta, i, k, p, w_star
-from fltheory.bounds.ruan._round_draws import PATHS
+from fltheory.bounds.ruan._round_draws import PATHS, bounded_gradients
 from fltheory.bounds.ruan._symbols import active_drawn_at, p_drawn, s_drawn, w_bar, w_best, z_tau
+from fltheory.bounds.ruan._theorem import BOUNDED_COEFFICIENTS
 
 common = scalar("common", r"c_\tau", "smallest ratio of expected contribution and objective weight")
 
@@ -80,5 +81,6 @@ claim = Claim(
             note="instead of the indicator, by how much participation is heterogeneous",
         ),
     ),
+    assumptions=(bounded_gradients, BOUNDED_COEFFICIENTS),
     check=PATHS,
 )

@@ -26,10 +26,10 @@ and the last term is at most :math:`\frac23(E-1)G^2\eta_\tau^2Q_\tau`. The last 
 factor is at most :math:`2\eta_\tau`, and :math:`P_\tau^2 \le EQ_\tau` by Cauchy-Schwarz (:math:`s_\tau^k \le E`,
 :math:`\sum_kp^k = 1`), so what the round moves costs at most :math:`(E-1)G^2\eta_\tau^2Q_\tau`. Together
 :math:`\frac53(E-1)G^2Q_\tau`, less than the :math:`2EG^2Q_\tau` that :math:`B_\tau` has in store for :math:`\bar
-H_\tau`. So, given participation,
+H_\tau`; :math:`2E - \frac53(E-1) = \frac{E+5}{3}` is left over. So, given participation,
 
 .. math:: \bar\Delta_{(\tau+1)E} \le \Bigl(1 - \tfrac18\mu\eta_\tau P_\tau\Bigr)\bar\Delta_{\tau E} +
-   \eta_\tau^2B_\tau
+   \eta_\tau^2\Bigl(B_\tau - \tfrac{E+5}{3}G^2Q_\tau\Bigr)
    + \gamma_\tau(1 - \eta_\tau L)\sum_kp_\tau^ks_\tau^k\bigl(F_k(w^*) - F_k(\bar w_{\tau E})\bigr) .
 
 Instances: numbers that fulfil the premises; rounds with random participation in which noise is averaged out, see
@@ -51,7 +51,7 @@ from fltheory.bounds._claim import Claim, Form, Instances, Kind, Rejected, Sourc
 from fltheory.bounds._space import Integer, Integers, Params, Real, Space, ratio
 from fltheory.bounds._symbols import F, Gamma, L, N, eta, k, mu, w_star
 from fltheory.bounds.ruan._round import factor, small_rate, small_rate_of_round
-from fltheory.bounds.ruan._round_draws import GIVEN
+from fltheory.bounds.ruan._round_draws import GIVEN, bounded_gradients
 from fltheory.bounds.ruan._symbols import (
     B_tau,
     C_given,
@@ -64,7 +64,7 @@ from fltheory.bounds.ruan._symbols import (
     w_start,
     z_tau,
 )
-from fltheory.bounds.ruan._theorem import B_PRINTED
+from fltheory.bounds.ruan._theorem import B_PRINTED, B_ROUND, BOUNDED_COEFFICIENTS
 
 ascent_mean = scalar(
     "ascent_mean",
@@ -164,11 +164,11 @@ claim = Claim(
                 shrunk
                 + gamma_tau * (1 - eta * L) * Sum(p_drawn[k] * s_drawn[k] * (F(k, w_star) - F(k, w_start)), (k, 1, N)),
             ),
-            where=(factor, (B_tau, B_PRINTED)),
-            note="the heterogeneity term taken at the start of the round, which no draw depends on",
+            where=(factor, (B_tau, B_ROUND)),
+            note="the heterogeneity term at the start of the round, where no draw matters; less of the gradient bound",
         ),
     ),
-    assumptions=(small_rate, small_rate_of_round),
+    assumptions=(small_rate, small_rate_of_round, bounded_gradients, BOUNDED_COEFFICIENTS),
     uses=("ruan.eq-49", "ruan.eq-53", "ruan.eq-56", "ruan.eq-57", "ruan.eq-60"),
     check=GIVEN,
 )

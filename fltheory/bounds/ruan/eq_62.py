@@ -43,15 +43,14 @@ from sympy import Le, Sum
 
 from fltheory.bounds._algebra import EE
 from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, G_sq, Gamma, N, eta, k, mu, p
+from fltheory.bounds._symbols import Gamma, N, eta, k, mu, p
 from fltheory.bounds.ruan._round import small_rate, small_rate_of_round
-from fltheory.bounds.ruan._round_draws import GIVEN
+from fltheory.bounds.ruan._round_draws import GIVEN, bounded_gradients
 from fltheory.bounds.ruan._symbols import B_tau, Delta_after, Delta_before, p_drawn, s_drawn, z_tau
-from fltheory.bounds.ruan._theorem import B_PRINTED
+from fltheory.bounds.ruan._theorem import B_PRINTED, B_ROUND, BOUNDED_COEFFICIENTS
 from fltheory.bounds.ruan.eq_60 import common
 
 done = EE(Sum(p_drawn[k] * s_drawn[k], (k, 1, N)))
-spread = Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N))
 shrunk = (1 - mu * eta * done / 8) * Delta_before
 
 claim = Claim(
@@ -75,11 +74,11 @@ claim = Claim(
                 + eta**2 * EE(B_tau)
                 + 2 * eta * Sum((EE(p_drawn[k] * s_drawn[k]) - common * p[k]) * Gamma[k], (k, 1, N)),
             ),
-            where=((B_tau, B_PRINTED - (E + 5) * G_sq * spread / 3),),
+            where=((B_tau, B_ROUND),),
             note="less of the gradient bound, and a graded measure of heterogeneity instead of the indicator",
         ),
     ),
-    assumptions=(small_rate, small_rate_of_round),
+    assumptions=(small_rate, small_rate_of_round, bounded_gradients, BOUNDED_COEFFICIENTS),
     uses=("ruan.eq-61",),
     check=GIVEN,
 )

@@ -14,9 +14,9 @@ the recursion (62) with :math:`\eta_\tau = \frac{16E}{\mu S(\tau E + \gamma)}`, 
    + \frac{\frac12 \frac{\tau E + \gamma + E}{\tau E + \gamma} z_\tau D}{(\tau+1)E + \gamma}
    \le \frac{M_{\tau+1} D + V}{(\tau+1)E + \gamma} .
 
-Every link is claimed, the bracket too, and the start :math:`\Delta_0 \le V/\gamma`. The second link is an equality.
-The text starts the induction with :math:`\Delta_0 \le V/\gamma^2`, which is more than needed since
-:math:`\gamma \ge 1`.
+Every link is claimed, the bracket too, and the start as printed, :math:`V_0/\gamma^2 \ge \Delta_0`, where :math:`V_0`
+is read as :math:`V`. The second link is an equality. The induction needs :math:`\Delta_0 \le V/\gamma` only, which
+follows since :math:`\gamma \ge 1` and is claimed too.
 
 What the steps need: :math:`S \le \theta E`, a consequence of Assumption 3.5, so that :math:`\gamma \ge 4E`; then the
 contraction factor is positive and :math:`\frac{\tau E + \gamma + E}{2(\tau E + \gamma)} \le 1`. Everything rests on
@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Le, Max, Rational
+from sympy import Ge, Le, Max, Rational
 
 from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
 from fltheory.bounds._space import Integer, Params, Real, Space
@@ -96,6 +96,7 @@ claim = Claim(
     forms=(
         Form(
             statement=(
+                Ge(V / gamma**2, Delta_start),
                 Le(Delta_start, V / gamma),
                 Le(Delta_later, first),
                 Le(first, second),
@@ -105,6 +106,7 @@ claim = Claim(
             ),
             where=definitions,
             premises=(Le(Delta_now, bound), Le(Delta_later, recursion)),
+            note="all links; V_0 is read as V, and the start that the induction needs is claimed as well",
         ),
     ),
     assumptions=(Assumption("bounded coefficients (3.5), summed", Le(mean_ps, theta * E)),),

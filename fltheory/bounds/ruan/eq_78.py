@@ -8,7 +8,7 @@ As (74), with a law of the step counts per client. As published
 The square has slipped out of the expectation, and by Jensen's inequality the right-hand side is too small unless all
 :math:`s_\tau^k` are constant.
 
-The formula divides by :math:`s_\tau`, so :math:`s_\tau^k \ge 1` is assumed. The section allows inactive clients,
+The formula divides by :math:`s_\tau^k`, so :math:`s_\tau^k \ge 1` is assumed. The section allows inactive clients,
 whose coefficient scheme C sets to 0; the reading ``published@inactive`` therefore takes :math:`1/s_\tau` as 0 for
 them. It fails in the same way.
 

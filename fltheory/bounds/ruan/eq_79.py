@@ -5,7 +5,7 @@ As (75), with a law of the step counts per client. As published
 .. math:: \mathbb E\Bigl[\sum_{k=1}^N (p_\tau^k)^2 s_\tau^k\Bigr]
    = E^2 \sum_{k=1}^N (p^k)^2\, \mathbb E\Bigl[\frac1{s_\tau^k}\Bigr] .
 
-The formula divides by :math:`s_\tau`, so :math:`s_\tau^k \ge 1` is assumed. The section allows inactive clients,
+The formula divides by :math:`s_\tau^k`, so :math:`s_\tau^k \ge 1` is assumed. The section allows inactive clients,
 whose coefficient scheme C sets to 0; the reading ``published@inactive`` therefore takes :math:`1/s_\tau` as 0 for
 them. It is true in both readings, since :math:`(p_\tau^k)^2 s_\tau^k = E^2 (p^k)^2 / s_\tau^k`.
 

@@ -5,7 +5,7 @@ As (76), with a law of the step counts per client. As published
 .. math:: \mathbb E\Bigl[\Bigl(\sum_{k=1}^N p_\tau^k\Bigr)\Bigl(\sum_{k=1}^N p_\tau^k s_\tau^k\Bigr)\Bigr]
    = E^2 \sum_{k=1}^N p^k\, \mathbb E\Bigl[\frac1{s_\tau^k}\Bigr] .
 
-The formula divides by :math:`s_\tau`, so :math:`s_\tau^k \ge 1` is assumed. The section allows inactive clients,
+The formula divides by :math:`s_\tau^k`, so :math:`s_\tau^k \ge 1` is assumed. The section allows inactive clients,
 whose coefficient scheme C sets to 0; the reading ``published@inactive`` therefore takes :math:`1/s_\tau` as 0 for
 them. Without inactive clients the second sum is the constant :math:`E`, and (77) gives the rest. With inactive ones
 the second sum is :math:`E` times the weight of the active clients, at most :math:`E`, so the right-hand side is too

@@ -24,12 +24,15 @@ whose larger root is the printed expression divided by :math:`2 C_1`. If :math:`
 :math:`\tau` minus the root. This is claimed as well. Otherwise excluding the client is better at once, and there may
 be two crossings or none.
 
-For the order (``corrected@order``), :math:`b = C_2 - EV/a \ge -E\Gamma_l` if :math:`a \ge 1`, and :math:`C_3 \ge 0`
-if :math:`\gamma \ge 1`, hence
+For the order (``corrected@order``), let :math:`\gamma \ge 1`, so that :math:`a \ge 1` and :math:`C_3 \ge 0`. Since
+:math:`EV \ge Da`,
 
-.. math:: x = \frac{-b + \sqrt{b^2 + 4 C_1 (\Gamma_l a - C_3)}}{2 C_1} \le \frac{\max(-b, 0)}{C_1}
-   + \sqrt{\frac{\Gamma_l a - C_3}{C_1}}
-   \le \frac{\Gamma_l}{D} + \sqrt{\frac{\Gamma_l (\tau_0 E + \gamma)}{D E}} .
+.. math:: C_2 - \frac{EV}{a} = \gamma D - E\Gamma_l + EV\Bigl(1 - \frac1a\Bigr) \ge D + D(a - 1) - E\Gamma_l
+   = Da - E\Gamma_l ,
+
+so for :math:`x \ge 0` the polynomial is at least :math:`DE x^2 + (Da - E\Gamma_l) x - \Gamma_l a =
+(Dx - \Gamma_l)(Ex + a)`, which is positive beyond :math:`\Gamma_l/D`. Hence :math:`x \le \Gamma_l/D`, with equality for
+:math:`\gamma = 1` and :math:`EV = Da`.
 
 Instances: free constants with :math:`D a \le E V` and :math:`\Gamma_l a \ge C_3`; for the order :math:`\Gamma_l` over
 eight decades. :math:`f_0` and :math:`f_1` are homogeneous in :math:`(V, D, \Gamma_l)`, so that :math:`V \ge 10` is no
@@ -118,7 +121,7 @@ claim = Claim(
         ),
         Form(
             variant="corrected@order",
-            statement=Le(root, Gamma_gone / D + sqrt(Gamma_gone * reached / (D * E))),
+            statement=Le(root, Gamma_gone / D),
             where=definitions,
             note="linear in the gap of the departing client",
         ),

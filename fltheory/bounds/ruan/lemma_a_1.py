@@ -17,7 +17,9 @@ that the text puts in its place,
    \sum_{i=0}^{E} \eta_\tau g_{\tau E+i}^k \alpha_{\tau E+i}^k , \tag{11}
 
 it is not (``published@eq-11``): the sum ends one term too late, as in (2), and that term belongs to the first time of
-the next round. It vanishes only if every client pauses then. The proof itself sums to :math:`E - 1`.
+the next round. It vanishes only if every client pauses then. The proof itself sums to :math:`E - 1`. The text has the
+same slip where it introduces :math:`\sum_{i=0}^{E} \alpha_{\tau E+i}^k = s_\tau^k`, for variables whose last index it
+gives as :math:`E - 1`.
 
 **Derivation of the corrected form.** With :math:`\sum_{i=0}^{E-1} \alpha_{\tau E+i}^k = s_\tau^k` and the inner sum
 of (11) up to :math:`E - 1`, both (11) and the algorithm move by :math:`-\eta_\tau \sum_k p_\tau^k` times the sum of

@@ -22,7 +22,7 @@ approached as the weights :math:`a_k` concentrate on one client with curvature :
 Instances: up to three clients with quadratics of different curvature and step laws of two values each, absent clients
 among them, with moments enumerated; for ``sharp@limit`` runs, see ``_rates``.
 
-Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.1
+Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.1.
 """
 
 from __future__ import annotations

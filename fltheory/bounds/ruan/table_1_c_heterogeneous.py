@@ -8,7 +8,8 @@ whether some client is inactive in round :math:`t`, as published
 
 **Reading.** :math:`I_t` is random; its sum is replaced by the expectation. :math:`\mathbb E[1/s_\tau^k]` would be
 infinite for a client that may be inactive, and the row empty, although the caption of the table allows inactive
-clients; it is taken over the rounds in which the client is active.
+clients; it is taken over the rounds in which the client is active. Appendix A.4.3 says that :math:`z_\tau = 0` only if
+:math:`I_\tau = 1`; :math:`z_\tau = 1` is meant.
 
 **What is true.** Let clients be independent, active with probability :math:`A_k`, and
 :math:`m = \mathbb E[\sum_k p_\tau^k s_\tau^k] = E\sum_k p^k A_k`. The run tends to the minimiser :math:`w_\infty` of

@@ -15,34 +15,37 @@ without it. In :math:`B_\tau` the sign after :math:`\sum_k p_\tau^k - 2` is the 
 moments are not conditional on a complete client: a discarded round is a round, and the engine runs it as such.
 
 **Where it is tight.** Nowhere. :math:`V` contains :math:`\gamma^2` where the induction needs :math:`\gamma`, and
-:math:`\gamma \ge 64` for the three schemes. With heterogeneous participation the run tends to the minimiser of
-:math:`\sum_k \mathbb E[p_\tau^k s_\tau^k] F_k`, and :math:`D/E` is 32 times the sharp bound on its squared distance
-from :math:`w^*` (:mod:`~fltheory.bounds.ruan.table_1_b_heterogeneous`).
+:math:`\gamma \ge 32(1+\theta)/\theta > 32` since :math:`\mathbb E\sum_k p_\tau^k s_\tau^k \le \theta E`; for schemes B
+and C, where that sum is at most :math:`E`, it is at least :math:`32(1+\theta) \ge 64`. With heterogeneous participation
+the run tends to the minimiser of :math:`\sum_k \mathbb E[p_\tau^k s_\tau^k] F_k`, and :math:`D/E` is 32 times the sharp
+bound on its squared distance from :math:`w^*` (:mod:`~fltheory.bounds.ruan.table_1_b_heterogeneous`).
 
 **Derivation of the corrected form.** The published proof has gaps: (46) replaces the factor of a sum by a larger one
 although the sum may be negative, (60) takes the expectation over participation as if :math:`\bar w_{\tau E+l}` did
 not depend on it, and (61) divides by a random number before expectations are taken. A proof that avoids all three:
 keep the factor :math:`\kappa = \gamma_\tau(1 - \eta_\tau L) \in [0, 2\eta_\tau]` of (44), and bound distances inside
-the round from below by that at its start, :math:`\Delta_{\tau E+i} \ge \frac12\Delta_{\tau E} - \eta_\tau^2 H_\tau`,
-which is independent of the participation of the round. With
-:math:`\frac12\mu\eta_\tau\sum_k p_\tau^k s_\tau^k \le 2`,
+the round from below by that at its start,
+:math:`\Delta_{\tau E+i} \ge \frac12\Delta_{\tau E} - \|\bar w_{\tau E+i} - \bar w_{\tau E}\|^2`, which is independent
+of the participation of the round. Write :math:`P_\tau = \sum_k p_\tau^k s_\tau^k \le \theta E` and
+:math:`Q_\tau = \sum_k\frac{(p_\tau^k)^2}{p^k}s_\tau^k`. By (26) what is subtracted costs at most
+:math:`\frac12\mu\eta_\tau P_\tau(E-1)G^2\eta_\tau^2Q_\tau \le 2(E-1)G^2\eta_\tau^2Q_\tau`, since
+:math:`\mu\eta_\tau P_\tau \le 4`. So
 
-.. math:: \mathbb E\Delta_{(\tau+1)E} \le \bigl(1 - \tfrac14\mu\eta_\tau\,\mathbb E\textstyle\sum_k p_\tau^k
-   s_\tau^k\bigr)\,
-   \mathbb E\Delta_{\tau E} + \eta_\tau^2\,\mathbb E[B_\tau]
+.. math:: \mathbb E\Delta_{(\tau+1)E} \le \bigl(1 - \tfrac14\mu\eta_\tau\,\mathbb E P_\tau\bigr)\,
+   \mathbb E\Delta_{\tau E} + \eta_\tau^2\,\mathbb E\bigl[B_\tau - 2EG^2Q_\tau + 2(E-1)G^2Q_\tau\bigr]
    + \kappa\,\mathbb E\sum_{i,k} p_\tau^k\alpha_{\tau E+i}^k\bigl(F_k(w^*) - F_k(\bar w_{\tau E+i})\bigr) .
 
 If :math:`z_\tau = 1`, the last term is at most :math:`2\eta_\tau\sum_k\mathbb E[p_\tau^k s_\tau^k]\Gamma_k`. If
 :math:`z_\tau = 0`, convexity gives
 :math:`F_k(\bar w_{\tau E+i}) \ge F_k(\bar w_{\tau E}) + \langle\nabla F_k(\bar w_{\tau E}), \bar w_{\tau E+i} -
 \bar w_{\tau E}\rangle`;
-the values at :math:`\bar w_{\tau E}` add up to a multiple of :math:`F(w^*) - F(\bar w_{\tau E}) \le 0`, and by the
-inequality of Cauchy and Schwarz with (26) and (55) the inner products cost at most
-:math:`2\eta_\tau^2 (E-1) G^2\,\mathbb E\sum_k \frac{(p_\tau^k)^2}{p^k}s_\tau^k`. So the third term of :math:`B_\tau`
-gets :math:`(4E-2)G^2` in place of :math:`2EG^2`; call the result :math:`\hat B_\tau \le 2B_\tau`. With
+the values at :math:`\bar w_{\tau E}` add up to a multiple of :math:`F(w^*) - F(\bar w_{\tau E}) \le 0`, and the inner
+products cost at most :math:`2\eta_\tau\cdot\frac12\eta_\tau G^2(1 - \frac1E)P_\tau^2 \le (E-1)G^2\eta_\tau^2Q_\tau`, by
+the computation on the page of (60) and :math:`P_\tau^2 \le EQ_\tau`. So the third term of :math:`B_\tau` gets
+:math:`3(E-1)G^2` in place of :math:`2EG^2`; call the result :math:`\hat B_\tau \le \frac32B_\tau`. With
 :math:`x = \tau E + \gamma` the contraction is :math:`1 - 4E/x`, and
 
-.. math:: \Bigl(1 - \frac{4E}{x}\Bigr)\frac1x \le \frac{1}{x+E} - \frac{3E}{x(x+E)} - \frac{4E^2}{x^2(x+E)} ,
+.. math:: \Bigl(1 - \frac{4E}{x}\Bigr)\frac1x = \frac{1}{x+E} - \frac{3E}{x(x+E)} - \frac{4E^2}{x^2(x+E)} ,
 
 so that :math:`V \ge \bigl(16E/(\mu\,\mathbb E\sum_k p_\tau^k s_\tau^k)\bigr)^2\,\mathbb E[\hat B_\tau]/(3E)` closes
 the induction, the start needs :math:`V \ge \gamma\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2` only, and
@@ -112,7 +115,11 @@ claim = Claim(
     title="convergence with flexible participation",
     source=Source("ruan", "Theorem 3.1, (3)"),
     forms=(
-        Form(statement=bound, where=_theorem.CONSTANTS),
+        Form(
+            statement=bound,
+            where=_theorem.CONSTANTS,
+            note="D without the stray factor of its denominator, and the positive part of (57) in B",
+        ),
         Form(
             variant="corrected",
             statement=bound,
@@ -122,7 +129,7 @@ claim = Claim(
                 (B_tau, _theorem.B_PROVED),
                 (V, Max(gamma * distance_start, _theorem.NOISE_PROVED)),
             ),
-            note="gamma in place of its square, a third of the noise term, 40 in place of 64; with a proof that closes",
+            note="gamma for its square, a third of the noise with 3(E-1) for 2E, 40 for 64; with a proof that closes",
         ),
         Form(
             variant="sharp@limit",

@@ -6,7 +6,8 @@ the new objective is :math:`\tilde F = \frac{n}{n+n_l} F + \frac{n_l}{n+n_l} F_l
 
 .. math:: \|w^* - \tilde w^*\| \le \frac{2\sqrt{2L}}{\mu}\,\frac{n_l}{n + n_l}\,\sqrt{\Gamma_l} .
 
-The published form is true and never tight.
+The published form is true and never tight. The last link of its proof has an equality sign where smoothness gives
+:math:`\|\nabla F_l(w^*)\| \le \sqrt{2L\Gamma_l}`; at most is meant.
 
 **Derivation of the corrected form.** The proof uses :math:`\|w - \tilde w^*\| \le \frac2\mu\|\nabla\tilde F(w)\|`;
 strong convexity gives the same with :math:`\frac1\mu`. Everything else stays, so the constant halves.
@@ -28,6 +29,9 @@ It is attained in one dimension by :math:`F(w) = \frac\mu2 w^2` and an :math:`F_
 :math:`\tilde w^*` and :math:`L` beyond it, so the constant cannot be improved, in any dimension. For equal constants
 :math:`L = \mu` it is half the published one; for :math:`L \gg \mu` and small :math:`r` the gain grows like
 :math:`\sqrt{L/\mu}`.
+
+Instances: two or three clients, in one or two dimensions, with one kink in the derivative per coordinate; the last
+one joins.
 
 Source: Ruan et al., AISTATS 2021, section 3.3, (4), and appendix A.3.
 """

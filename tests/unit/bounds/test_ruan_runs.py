@@ -6,13 +6,24 @@ import numpy as np
 import pytest
 from sympy import Le
 
-from fltheory.bounds._algebra import BigO
+from fltheory.bounds._algebra import BigO, compiled
 from fltheory.bounds._claim import Claim, Form, Kind, Rejected, Source
 from fltheory.bounds._symbols import E, tau
-from fltheory.bounds.ruan import _limit, _rates, _reboot, _theorem, corollary_3_2_1, theorem_3_1
+from fltheory.bounds.ruan import (
+    _limit,
+    _rates,
+    _reboot,
+    _round_draws,
+    _theorem,
+    corollary_3_2_1,
+    corollary_4_0_3,
+    eq_66,
+    theorem_3_1,
+)
 from fltheory.bounds.ruan._symbols import distance, gamma
 from fltheory.engines import simulate
 from fltheory.participation import Participation, StepCounts
+from fltheory.participation.schemes import Scheme
 from fltheory.recording import Record
 from fltheory.validation.decide import check
 from fltheory.validation.evaluate import read
@@ -113,6 +124,8 @@ def test_runs_go_through_the_shift(fast_reboot):
         assert env["ruan_distance_new"] == pytest.approx(away[1][first + 1 :])
         assert len(env["ruan_since"]) == corollary_3_2_1.AFTER
         assert run.rate_at(first) == run.rate_at(0)
+        everybody = _theorem.constants(run.problem)
+        assert (env["mu"], env["L"]) == (everybody["mu"], everybody["L"])
         before, after = (participation.members(index).sum() for index in (first - 1, first))
         assert (before, after) == (
             (env["N"] - 1, env["N"]) if point["event"] == "arrival" else (env["N"] + 1, env["N"])
@@ -123,6 +136,54 @@ def test_runs_go_through_the_shift(fast_reboot):
         assert ratios[0] == pytest.approx(3 * ratios[1] if raised else ratios[1])
         kinds.add(point["event"])
     assert kinds == {"arrival", "departure"}
+
+
+@pytest.mark.parametrize("smallest", [False, True])
+def test_the_rate_of_laws_that_change_has_the_sum_of_its_round_or_the_smallest_one(smallest):
+    source, changes = eq_66.runs(smallest=smallest), 0
+    for point in drawn(source.space, 12):
+        try:
+            run = source.experiment(point)
+        except Rejected:
+            continue
+        env, count = eq_66.setting(run.problem, run.participation, point["scheme"]), point["E"]
+        found = [
+            _theorem.law(run.problem, run.participation, Scheme(point["scheme"]), index)["mean_ps"]
+            for index in range(eq_66.ROUNDS + 1)
+        ]
+        assert env["mean_ps_at"] == pytest.approx(found)
+        offset, units = compiled(eq_66.GAMMA)(env), np.full(eq_66.ROUNDS, min(found)) if smallest else np.array(found)
+        for index in range(eq_66.ROUNDS):
+            at = (index + (not smallest)) * count + offset
+            assert run.rate_at(index) == pytest.approx(16 * count / (env["mu"] * units[index] * at))
+        changes += min(found) < max(found)
+    assert changes > 2
+
+
+def test_one_gradient_bound_holds_for_both_runs_that_the_rule_compares():
+    source, decided = corollary_4_0_3.claim.check, set()
+    for point in drawn(source.space, 12):
+        made = source.experiment(point)
+        runs = [simulate(run, engine="exact", record=MOMENTS) for run in made]
+        env = source.quantities(point, made, runs)
+        norms = [
+            _theorem.along(*pair, int(point["tau_0"]) * which)["G_sq"]
+            for which, pair in enumerate(zip(made, runs, strict=True))
+        ]
+        assert env["G_sq"] == max(norms) == env["ruan_gradient_sq"].max()
+        decided.add(norms[0] >= norms[1])
+    assert True in decided
+
+
+@pytest.mark.parametrize("source", [_round_draws.PATHS, _round_draws.GIVEN])
+def test_the_gradient_bound_of_a_round_is_attained_by_a_draw(source):
+    for point in drawn(source.space, 20):
+        try:
+            env = source.realise(point)
+        except Rejected:
+            continue
+        assert max(env["gradient_sq_given"]) == env["G_sq"]
+        assert len(env["gradient_sq_given"]) == len(env["chance"])
 
 
 def test_the_printed_rate_fails_after_a_run_that_had_converged():
@@ -153,7 +214,7 @@ def test_the_printed_rate_fails_after_a_run_that_had_converged():
         "start": np.zeros(1),
     }
     readings = {}
-    for form in claim.forms[:2]:
+    for form in (claim.form("published"), claim.form("corrected")):
         env = environment(claim.check_of(form), point, seed=0)
         assert env["ruan_Delta_shift"] == 0
         readings[form.variant] = read(form, env).violated
