@@ -2,8 +2,9 @@ r"""Drifts over clients and rounds as random vectors on finitely many outcomes (
 
 All drifts are made of fair coins: the client drift of round :math:`\tau` is :math:`\delta_\tau = s\,y_\tau`, the
 round drift :math:`\xi_\tau = s_\tau x_\tau + s_0 z_\tau` with a coin :math:`s_\tau` of its own and a coin :math:`s_0`
-common to all rounds. Both are centred and uncorrelated with each other, as Assumption 5 asks; :math:`z = 0` makes
-rounds independent. The gradient is a fixed vector, or one that moves with the coins if the model depends on the
+common to all rounds. Both are centred and uncorrelated with each other in all pairs of rounds, as Assumption 5 asks;
+:math:`z = 0` makes rounds independent. Client drifts are those of one client (S2), or have a coin :math:`s` in every
+round (S1), as Assumption 6 asks. What the statements need of independence stands as relations among the assumptions. The gradient is a fixed vector, or one that moves with the coins if the model depends on the
 drifts. The constants :math:`G^2, D^2` are the smallest ones for the given growth :math:`B^2, A^2`.
 
 Only second moments occur in the statements, and these see no more than pairs of coins. So the coins are pairwise
@@ -21,10 +22,11 @@ from sympy import Eq, Le, Sum
 from fltheory.bounds._algebra import EE, Inner, NormSq
 from fltheory.bounds._claim import Assumption
 from fltheory.bounds._space import Integer, Params, Real, Space, ratio
-from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, delta, grad, now, p, s, xi
+from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, delta, grad, now, p, r, s, xi
 from fltheory.problem import Origin
 
 rounds = ((s, 1, now),)
+pairs = ((s, 1, now), (r, 1, now))
 
 BOUNDED = (
     Assumption("client drift (3)", Le(EE(NormSq(delta[s])), G_sq + B_sq * EE(NormSq(grad))), Origin.DECLARED, rounds),
@@ -32,10 +34,33 @@ BOUNDED = (
     Assumption("client drift is centred (5)", Eq(NormSq(EE(delta[s])), 0, evaluate=False), Origin.DECLARED, rounds),
     Assumption("round drift is centred (5)", Eq(NormSq(EE(xi[s])), 0, evaluate=False), Origin.DECLARED, rounds),
     Assumption(
-        "drifts are uncorrelated (5)", Eq(EE(Inner(xi[s], delta[s])), 0, evaluate=False), Origin.DECLARED, rounds
+        "drifts are uncorrelated (5)", Eq(EE(Inner(xi[s], delta[r])), 0, evaluate=False), Origin.DECLARED, pairs
     ),
 )
 """Assumptions 3, 4 and 5."""
+
+# The factor takes out pairs of a round with itself.
+FRESH = Assumption(
+    "new clients in every round (6, S1)",
+    Eq((s - r) * EE(Inner(delta[s], delta[r])), 0, evaluate=False),
+    Origin.DECLARED,
+    pairs,
+)
+SAME = Assumption(
+    "same clients in all rounds (6, S2)",
+    Eq(EE(NormSq(delta[s] - delta[1])), 0, evaluate=False),
+    Origin.DECLARED,
+    rounds,
+)
+ROUNDS = Assumption(
+    "round drifts of different rounds are uncorrelated (not assumed)",
+    Eq((s - r) * EE(Inner(xi[s], xi[r])), 0, evaluate=False),
+    Origin.DECLARED,
+    pairs,
+)
+FIXED = Assumption(
+    "model does not depend on the drifts", Eq(EE(NormSq(grad - EE(grad))), 0, evaluate=False), Origin.DECLARED
+)
 
 WEIGHTS = Assumption("weights sum to one", Eq(Sum(p[s], (s, 1, now)), 1, evaluate=False), Origin.DECLARED)
 

@@ -9,9 +9,9 @@ r"""Equation (62) for FedAvg: progress of one round.
 
 for :math:`\eta = K\eta_l\eta_g` at most half of (61). FedAvg has :math:`p_t = 1` and :math:`p_\tau = 0` for earlier
 rounds. So the sum in the denominator of :math:`c_1`, as printed, is :math:`t`, and the noise is claimed to die out like
-:math:`1/t^2` (form ``published@literal``). With a constant step it does not: without drifts and close to the minimiser, later rounds
-have more variance than that. The other forms take :math:`\sum_\tau
-p_\tau = 1` for it, which must be meant.
+:math:`1/t^2` (form ``published@literal``). With a constant step it does not: without drifts and close to the
+minimiser, later rounds have more variance than that. The other forms take :math:`\sum_\tau p_\tau = 1` for it, which
+must be meant.
 
 Readings of the client drift. ``centred``: new clients in every round, or the same clients with drifts that sum to
 zero. ``drawn``: the same clients, one draw with mean zero each that stays. Then the model moves towards
