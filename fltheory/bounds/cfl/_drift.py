@@ -1,11 +1,12 @@
 r"""Drifts over clients and rounds as random vectors on finitely many outcomes (Definition 3.3, Assumptions 3 to 6).
 
-All drifts are made of fair coins: the client drift of round :math:`\tau` is :math:`\delta_\tau = s\,y_\tau`, the
-round drift :math:`\xi_\tau = s_\tau x_\tau + s_0 z_\tau` with a coin :math:`s_\tau` of its own and a coin :math:`s_0`
-common to all rounds. Both are centred and uncorrelated with each other in all pairs of rounds, as Assumption 5 asks;
-:math:`z = 0` makes rounds independent. Client drifts are those of one client (S2), or have a coin :math:`s` in every
-round (S1), as Assumption 6 asks. What the statements need of independence stands as relations among the assumptions. The gradient is a fixed vector, or one that moves with the coins if the model depends on the
-drifts. The constants :math:`G^2, D^2` are the smallest ones for the given growth :math:`B^2, A^2`.
+All drifts are made of fair coins: the client drift of round :math:`\tau` is :math:`\delta_\tau = s\,y_\tau`, the round
+drift :math:`\xi_\tau = s_\tau x_\tau + s_0 z_\tau` with a coin :math:`s_\tau` of its own and a coin :math:`s_0` common
+to all rounds. Both are centred and uncorrelated with each other in all pairs of rounds, as Assumption 5 asks; :math:`z
+= 0` makes rounds independent. Client drifts are those of one client (S2), or have a coin :math:`s` in every round
+(S1), as Assumption 6 asks. What the statements need of independence stands as relations among the assumptions. The
+gradient is a fixed vector, or one that moves with the coins if the model depends on the drifts. The constants
+:math:`G^2, D^2` are the smallest ones for the given growth :math:`B^2, A^2`.
 
 Only second moments occur in the statements, and these see no more than pairs of coins. So the coins are pairwise
 independent: seven of them live on eight equally likely outcomes, as the products of three independent ones.
@@ -27,7 +28,6 @@ from fltheory.problem import Origin
 
 rounds = ((s, 1, now),)
 pairs = ((s, 1, now), (r, 1, now))
-
 
 
 def _centred(drift: Any) -> Eq:

@@ -23,7 +23,8 @@ is none. The coins of the drifts are pairwise independent, which is all that Lem
 of the noise. Client :math:`i` remembers the objectives of earlier rounds by their Taylor models at given points
 :math:`\hat\omega_\tau`; Hessians are those there. The global model :math:`\omega_t` is fixed, so drifts do not depend
 on it. Steps are made as line 10 of the algorithm says, with the sums of stored gradients and Hessians that the server
-sends; the gradient of :math:`\tilde f_{t,i}` is computed apart, from (32). Without a kink, or in the first round, nothing is lost by the memory.
+sends; the gradient of :math:`\tilde f_{t,i}` is computed apart, from (32). Without a kink, or in the first round,
+nothing is lost by the memory.
 
 All arrays have a leading axis over outcomes; code works on floats and on rationals.
 """
