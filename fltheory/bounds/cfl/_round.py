@@ -49,6 +49,9 @@ from fltheory.problem import Origin
 OUTCOMES = 32
 """Most outcomes of an instance."""
 
+FASTEST = 6.0
+"""Local rate, over the smoothness times the number of steps, at which three steps are 2 over the smoothness each."""
+
 TINY = 1e-9
 """Noise below this counts as none."""
 
@@ -57,7 +60,6 @@ NEWTON = 3
 
 step = scalar("cfl_step", "k", "a local step, from 1")
 client = scalar("cfl_client", "i", "a client, from 1")
-dim = scalar("cfl_dim", "d", "dimension of the model")
 
 w = family("cfl_w", r"\omega_{t,<0>,<1>}", "local model after so many steps", first=(1, 0), random=True)
 nu = family("cfl_nu", r"\nu_{t,<0>,<1>}", "noise of a local step", first=(1, 1), random=True)
@@ -289,7 +291,6 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
         "N": clients,
         "cfl_K": steps,
         "t": number,
-        "cfl_dim": dim,
         "L": smooth,
         "mu": mu,
         "cfl_eta_l": rate,

@@ -1,6 +1,6 @@
 r"""Lemma 3.5 (2): the squared gradient of the remembered objective of CFL-R, one client drift for all rounds (S2).
 
-As published (weights that sum to one are only assumed later, in B.4, but :math:`\nabla f` has the factor 1 here)
+As published; that weights sum to one, as the factor 1 of :math:`\nabla f` needs, is only assumed later, in B.4:
 
 .. math:: \mathbb E\Bigl\|\sum_{\tau=1}^t p_{\tau,i}\nabla f_{\tau,i}(\omega)\Bigr\|^2 \le
    \Bigl(1 + B^2 + A^2\sum_\tau p_{\tau,i}^2\Bigr)\mathbb E\|\nabla f(\omega)\|^2 + G^2 + D^2\sum_\tau p_{\tau,i}^2 .
