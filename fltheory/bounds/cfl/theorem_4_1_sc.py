@@ -32,7 +32,9 @@ over clients: the additional term is :math:`\frac{D^2}{\mu N\varepsilon}`; with 
 
 .. math:: \varepsilon = \tilde O\Bigl(\frac{G^2}{\mu N} + \frac{D^2}{\mu NT} + \frac{G^2}{\mu T} + \frac{M^2}{\mu
    T^2} + \frac{G^2}{\mu^2T^2}
-   + \frac{\sigma^2}{\mu^2KT^2} + \frac{D^2}{\mu^2T^3} + \mu F^2 e^{-\mu\eta_{\max}T/4}\Bigr) .
+   + \frac{\sigma^2}{\mu^2KT^2} + \frac{D^2}{\mu^2T^3} + \mu F^2 e^{-\mu\eta_{\max}T/2}\Bigr) ,
+
+for :math:`T \ge 1/(\mu\eta_{\max})`, as the first term of the theorem asks.
 
 For drifts that sum to zero at every model :math:`c_1` has no :math:`G^2`, by the argument of Theorem 4.3, strongly
 convex: all rounds that client :math:`i` remembers have the same :math:`\delta_i`, so that the clients' mean at
@@ -86,7 +88,7 @@ error = (
     + G**2 / (mu**2 * T**2)
     + sigma**2 / (mu**2 * K * T**2)
     + D**2 / (mu**2 * T**3)
-    + mu * F**2 * exp(-mu * eta_max * T / 4)
+    + mu * F**2 * exp(-mu * eta_max * T / 2)
 )
 readings = drawn_forms(
     "drawn",
