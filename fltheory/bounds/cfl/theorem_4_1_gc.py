@@ -10,9 +10,10 @@ E\|w_0 - w^*\|`,
 In the scan the root of the third denominator may end after :math:`K`; ``short-root`` has :math:`\sqrt K\varepsilon^3`,
 all other forms :math:`\sqrt{K\varepsilon^3}`, which is what (80) gives.
 
-Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
-gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
-a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the equal weights of the proof, the gap
+:math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to a
+constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper. ((79) prints the sum
+over rounds without :math:`1/T`.)
 
 Two readings of the objective. ``expectation``: :math:`f = \mathbb E f_{t,i}`, drifts independent with mean zero
 (Assumptions 5 and 6, and the experiments of section 6). ``over-rounds``: :math:`f` is the finite mean (2) of the

@@ -7,9 +7,10 @@ E\|w_0 - w^*\|`,
    F^2}{\sqrt{K\varepsilon^3}}
    + \frac{(G + D)F^2}{\sqrt{\varepsilon^3}}\Bigr) .
 
-Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
-gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
-a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the equal weights of the proof, the gap
+:math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to a
+constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper. ((83) prints the sum
+over rounds without :math:`1/T`.)
 
 Readings. ``s1``: new clients in every round. ``s2``: the same clients, drifts summing to zero as (2) implies.
 ``s2-drawn``: the same clients, one draw of :math:`\delta_i` with mean zero per client that stays, as Assumptions 5 and
@@ -126,6 +127,7 @@ claim = Claim(
             statement=Le(T, soft_general(c_pB * F**2 / eps + rest)),
             where=constants_fedavg,
             check=same.check(*everything(same, *sources)),
+            note="the same with client drifts that sum to zero",
         ),
         start_form(fresh),
         *cancelling_forms(same, sources, soft_general(cancelling), constants_fedavg),
