@@ -27,7 +27,8 @@ Instances: the published form is swept over :math:`T`, :math:`\mu` and :math:`\e
 worst sequence, zero after :math:`d_0`; the sharp form is searched over sequences.
 
 Source: Guo et al., 2021, Lemma A.1, (7), after Karimireddy et al., 2020, Lemma 1. The weights :math:`\omega_t` are not
-models."""
+models.
+"""
 
 from __future__ import annotations
 
