@@ -25,10 +25,11 @@ client drifts sum to zero (form ``corrected@cancelling``): memory does not chang
 drifts over clients alone is FedAvg. With drawn client drifts the model tends to the minimiser of :math:`f +
 \langle\bar\delta, \cdot\rangle`, whose gap :math:`\frac12\|\bar\delta\|^2_{H^{-1}}` no number of rounds removes.
 
-**Derivation of the corrected form.** As in Theorem 4.2, with :math:`V_t = \frac{D^2}{Nt}` for drifts that sum to zero
-over clients: the additional term is :math:`\frac{D^2}{\mu N\varepsilon}`; with the finite mean over rounds as objective
-:math:`\sqrt{L/N}\,D/(\mu\sqrt\varepsilon)` takes the place of all terms with :math:`D`. For drawn drifts :math:`V_t
-= \frac{G^2}{N} + \frac{D^2}{Nt}` does not vanish, and only the error can be bounded:
+**Derivation of the corrected form.** As in Theorem 4.2, for quadratics with one Hessian (instances also have two), with
+:math:`V_t = \frac{D^2}{Nt}` for drifts that sum to zero over clients: the additional term is :math:`\frac{D^2}{\mu
+N\varepsilon}`; with the finite mean over rounds as objective :math:`\sqrt{L/N}\,D/(\mu\sqrt\varepsilon)` takes the
+place of all terms with :math:`D`. For drawn drifts :math:`V_t = \frac{G^2}{N} + \frac{D^2}{Nt}` does not vanish, and
+only the error can be bounded:
 
 .. math:: \varepsilon = \tilde O\Bigl(\frac{G^2}{\mu N} + \frac{D^2}{\mu NT} + \frac{G^2}{\mu T} + \frac{M^2}{\mu
    T^2} + \frac{G^2}{\mu^2T^2}

@@ -21,10 +21,10 @@ The first term fails in all of them: without drift and noise the gap after :math
 = F^2`, and (84).
 
 **Derivation of the corrected form.** Lemma A.2 with :math:`d_0 = F^2` and :math:`\eta_{\max}` of the order of
-:math:`1/(Lc_{p_B})` gives :math:`\frac{Lc_{p_B}F^2}{T}` in place of :math:`\frac{c_{p_B}F}{T}`; the other terms of
-(84) stay. For drawn drifts the recursion has :math:`2\eta\sqrt{G^2/N}\,\sqrt{\mathbb E\|w_t - w^*\|^2}` in addition;
-as for Theorem 4.1, general convex, the best step leaves :math:`GF/\sqrt N`. For drifts that sum to zero :math:`c_1 =
-\frac{D^2}N + \frac{\sigma^2}{NK}` as in the strongly convex case, so that Lemma A.2 gives
+:math:`1/(Lc_{p_B})` gives :math:`\frac{Lc_{p_B}F^2}{T}` in place of :math:`\frac{c_{p_B}F}{T}`; the other terms of (84)
+stay. For drawn drifts the recursion, shown for quadratics with one Hessian, has :math:`2\eta\sqrt{G^2/N}\,\sqrt{\mathbb
+E\|w_t - w^*\|^2}` in addition; as for Theorem 4.1, general convex, the best step leaves :math:`GF/\sqrt N`. For drifts
+that sum to zero :math:`c_1 = \frac{D^2}N + \frac{\sigma^2}{NK}` as in the strongly convex case, so that Lemma A.2 gives
 
 .. math:: T = \tilde O\Bigl(\frac{c_{p_B}F^2}{\varepsilon} + \frac{(D^2 + \sigma^2/K)F^2}{N\varepsilon^2} + \frac{\sigma
    F^2}{\sqrt{K\varepsilon^3}} + \frac{(G + D)F^2}{\sqrt{\varepsilon^3}}\Bigr) .

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from fltheory import claims, simulate
 from fltheory.bounds._claim import Rejected
 from fltheory.bounds._space import exact
-from fltheory.bounds.cfl import _drift, _round
-from fltheory.bounds.cfl._moments import LARGEST, averaging, best_step, largest
+from fltheory.bounds.cfl import _drift, _round, figure_1
+from fltheory.bounds.cfl._moments import LARGEST, Moments, averaging, best_step, largest
 from fltheory.bounds.cfl._rate_sweeps import BASE, base, everything
 from fltheory.bounds.cfl._rates import Setting, camp_signs
 from fltheory.validation.evaluate import holds
@@ -277,3 +277,25 @@ def test_a_quick_check_has_a_sweep_in_which_the_client_drift_acts(setting):
 def test_checks_of_a_setting_share_what_is_run():
     first, second = (Setting(remembers=True).check(*everything(Setting(remembers=True), "D")) for _ in range(2))
     assert first.source is second.source
+
+
+@pytest.mark.parametrize(
+    ("setting", "numbers"),
+    [
+        ("SRD-LL-GC", {"d": 6, "N": 17, "K": 4, "T": 13, "radius": 7.9}),
+        ("SRD-LL-SC", {"d": 5, "N": 12, "K": 4, "T": 33, "radius": 16.0}),
+        ("SRD-LL-SC", {"d": 2, "N": 19, "K": 2, "T": 43, "radius": 0.23}),
+        ("BRD-SL-GC", {"d": 3, "N": 5, "K": 7, "T": 29, "radius": 0.14}),
+    ],
+)
+@pytest.mark.parametrize(("remembers", "prox"), [(True, 0.0), (False, 0.0), (False, 1.0)])
+def test_best_rates_of_the_figure_are_those_of_a_dense_grid(setting, numbers, remembers, prox):
+    """Also where the loss has a second minimum close to the largest rate."""
+    instance = figure_1.problem(numbers, setting, True)
+    ends = 1e-4, 1.95 / (float(instance.hessian.max()) + prox)
+    rates = np.union1d(np.linspace(*ends, 2000), np.geomspace(*ends, 2000))
+    moments = Moments.of(instance, numbers["K"], remembers=remembers, prox=prox)
+    losses = moments.loss(rates * numbers["K"], np.eye(numbers["T"] + 1)[-1:], power=2)
+    rate, loss = figure_1.tuned(numbers, instance, averaged=False, remembers=remembers, prox=prox)
+    assert rate == pytest.approx(rates[np.argmin(losses)], rel=0.02)
+    assert loss == pytest.approx(losses.min(), rel=2e-3)
