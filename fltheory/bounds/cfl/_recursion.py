@@ -73,13 +73,13 @@ def constants(drift: Expr, total: Any = 1) -> tuple[tuple[Any, Any], ...]:
     )
 
 
-def runs(*cases: str, remembers: bool) -> Experiments:
+def runs(*cases: str, remembers: bool, effort: int = 3) -> Experiments:
     """Return the runs of a method in the given cases: ``S1``, ``S1-centred``, ``S2`` (drawn drifts), ``S2-centred``."""
     return Experiments(
         space=Space({"case": Choice(cases), **SPACE}),
         experiment=lambda point: _experiments(point, remembers),
         quantities=_quantities(remembers),
-        effort=3,
+        effort=effort,
     )
 
 
