@@ -15,6 +15,7 @@ inverse is the constant that the rate would need there.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,44 +134,96 @@ def _limit(first: float, second: float, third: float) -> tuple[float, float]:
     return float(third + step), float(max(abs(after), abs(step)))
 
 
+def in_words(trends: list[Trend]) -> list[str]:
+    """Return what sweeps with one outcome say, in a few words: one entry per parameter, the steepest first.
+
+    >>> flat, growing = [1, 1, 1, 1, 1], [1, 2, 4, 8, 16]
+    >>> sweeps = [trend(name, growing, growing, flat) for name in ("T", "N", "T")]
+    >>> in_words(sweeps)
+    ['measured over claimed grows like T^1 (2 sweeps), N^1']
+    >>> in_words([trend("T", growing, flat, [2 * value for value in growing])] * 3)
+    ['bounded along T (3 sweeps, slope -1)', 'largest measured over claimed 0.5']
+    """
+    if not trends:
+        return []
+    outcome, firm, largest = trends[0].outcome, trends[0].firm, max(t.ratio for t in trends)
+    if firm:
+        parts = _entries(trends, lambda t: t.ratio, lambda _, group: f"up to {max(t.ratio for t in group):.4g}")
+        verb = "above" if outcome is Outcome.VIOLATED else "below"
+        return [f"measured over claimed is {verb} 1 along {parts}"]
+    if outcome is Outcome.VIOLATED:
+        return [f"measured over claimed grows like {_entries(trends, lambda t: t.slope, _exponent, power=True)}"]
+    if outcome is Outcome.INCONCLUSIVE:
+        return [f"slope uncertain in {_entries(trends, lambda t: t.high, _between)}"]
+    parts = _entries(trends, lambda t: t.slope, _steepest)
+    return [f"bounded along {parts}", f"largest measured over claimed {largest:.3g}"]
+
+
+def _entries(
+    trends: list[Trend],
+    steepness: Callable[[Trend], float],
+    detail: Callable[[Trend, list[Trend]], str],
+    *,
+    power: bool = False,
+) -> str:
+    """Return one entry per parameter: how many sweeps, if more than one, and a detail; steepest first."""
+    groups: dict[str, list[Trend]] = {}
+    for t in sorted(trends, key=steepness, reverse=True):
+        groups.setdefault(t.parameter, []).append(t)
+    made = []
+    for parameter, group in groups.items():
+        count = [f"{len(group)} sweeps"] if len(group) > 1 else []
+        said = ", ".join([*count, *(text for text in [detail(group[0], group)] if text)])
+        name = f"{parameter}^{_short(group[0].slope)}" if power else parameter
+        made.append(f"{name} ({said})" if said else name)
+    return ", ".join(made)
+
+
+def _steepest(steepest: Trend, _: list[Trend]) -> str:
+    # Where a falling ratio settles slowly, the extrapolated exponent may overshoot zero.
+    return "falling" if steepest.falling and steepest.slope > TOLERANCE else f"slope {_short(steepest.slope)}"
+
+
+def _exponent(steepest: Trend, group: list[Trend]) -> str:
+    low = _short(min(t.low for t in group))
+    return "" if low == _short(steepest.slope) else f"at least {steepest.parameter}^{low}"
+
+
+def _between(_: Trend, group: list[Trend]) -> str:
+    return f"between {_short(min(t.low for t in group))} and {_short(max(t.high for t in group))}"
+
+
+def _short(number: float) -> str:
+    """Return a number with three decimals at most; what is zero up to them is zero."""
+    return f"{round(number, 3) + 0.0:g}"
+
+
 def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Memory | None = None) -> Verdict:
     """Return the verdict on a rate; ``memory`` is shared by the forms of a claim."""
     begin = time.perf_counter()
     trials = Trials(claim, form, check.source, seed, memory={} if memory is None else memory)
-    trends, obstacles = [], []
+    trends, swept, obstacles = [], [], []
     for sweep in check.sweeps:
         try:
             trends.append(_measure(trials, sweep))
+            swept.append(sweep)
         except (Rejected, Diverged, NotApplicable) as error:
             obstacles.append(f"{sweep.name}: {error}")
     growing = [t for t in trends if t.outcome is Outcome.VIOLATED]
     unclear = [t for t in trends if t.outcome is Outcome.INCONCLUSIVE]
     worst = max(trends, key=lambda t: t.ratio if t.firm else t.slope, default=None)
     if worst is None:
-        outcome, reason = Outcome.NOT_APPLICABLE, "; ".join(obstacles)
+        outcome = Outcome.NOT_APPLICABLE
     elif growing:
         outcome = Outcome.VIOLATED
-        reason = "; ".join(
-            f"measured over claimed is {t.ratio:.4g} along {t.parameter}"
-            if t.firm
-            else f"measured over claimed grows like {t.parameter}^{t.slope:.3g} ([{t.low:.3g}, {t.high:.3g}])"
-            for t in growing
-        )
-    elif unclear or obstacles:
-        outcome = Outcome.INCONCLUSIVE
-        reason = "; ".join(
-            [
-                *(f"slope {t.slope:.3g} in {t.parameter} is uncertain ([{t.low:.3g}, {t.high:.3g}])" for t in unclear),
-                *obstacles,
-            ]
-        )
-    elif worst.firm:
-        outcome = Outcome.HOLDS
-        reason = "below the constant along " + ", ".join(f"{t.parameter} (by {1 / t.ratio:.3g})" for t in trends)
     else:
-        outcome = Outcome.HOLDS
-        reason = "bounded along " + ", ".join(f"{t.parameter} (slope {t.slope:.3g})" for t in trends)
-    counterexample = _as_counterexample(trials, check, growing[0]) if growing else None
+        outcome = Outcome.INCONCLUSIVE if unclear or obstacles else Outcome.HOLDS
+    reason = "; ".join(
+        [*in_words(growing or unclear or ([] if obstacles else trends)), *([] if growing else obstacles)]
+    )
+    # Sweeps of one parameter may share their values and differ in all else.
+    first = next((n for n, t in enumerate(trends) if t.outcome is Outcome.VIOLATED), None)
+    counterexample = None if first is None else _as_counterexample(trials, swept[first], trends[first])
     return Verdict(
         id=claim.id,
         variant=form.variant,
@@ -207,8 +260,7 @@ def _measure(trials: Trials, sweep: Sweep) -> Trend:
     return trend(sweep.name, sweep.values, measured, claimed, firm=firm)
 
 
-def _as_counterexample(trials: Trials, check: Sweeps, grown: Trend) -> Counterexample:
-    sweep = next(s for s in check.sweeps if s.name == grown.parameter and s.values == grown.values)
+def _as_counterexample(trials: Trials, sweep: Sweep, grown: Trend) -> Counterexample:
     return Counterexample(
         id=trials.claim.id,
         variant=trials.form.variant,

@@ -49,6 +49,11 @@ def test_what_is_ours_is_derived_on_its_page(loaded):
                 assert re.search(rf"\*\*Derivation of the {word} form", text), (id_, word)
 
 
+def test_what_is_ours_says_what_it_changes(loaded):
+    ours = [(id_, form) for id_, claim in loaded.items() for form in claim.forms if form.must_hold]
+    assert not [(id_, form.variant) for id_, form in ours if not form.note]
+
+
 def test_pages_and_statements_are_readable(loaded):
     for id_, claim in loaded.items():
         html = page(inspect.getdoc(ENTRIES[id_].module()))

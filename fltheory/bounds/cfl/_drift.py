@@ -1,10 +1,12 @@
 r"""Drifts over clients and rounds as random vectors on finitely many outcomes (Definition 3.3, Assumptions 3 to 6).
 
-All drifts are made of fair coins: the client drift of round :math:`\tau` is :math:`\delta_\tau = s\,y_\tau`, the
-round drift :math:`\xi_\tau = s_\tau x_\tau + s_0 z_\tau` with a coin :math:`s_\tau` of its own and a coin :math:`s_0`
-common to all rounds. Both are centred and uncorrelated with each other, as Assumption 5 asks; :math:`z = 0` makes
-rounds independent. The gradient is a fixed vector, or one that moves with the coins if the model depends on the
-drifts. The constants :math:`G^2, D^2` are the smallest ones for the given growth :math:`B^2, A^2`.
+All drifts are made of fair coins: the client drift of round :math:`\tau` is :math:`\delta_\tau = s\,y_\tau`, the round
+drift :math:`\xi_\tau = s_\tau x_\tau + s_0 z_\tau` with a coin :math:`s_\tau` of its own and a coin :math:`s_0` common
+to all rounds. Both are centred and uncorrelated with each other in all pairs of rounds, as Assumption 5 asks; :math:`z
+= 0` makes rounds independent. Client drifts are those of one client (S2), or have a coin :math:`s` in every round
+(S1), as Assumption 6 asks. What the statements need of independence stands as relations among the assumptions. The
+gradient is a fixed vector, or one that moves with the coins if the model depends on the drifts. The constants
+:math:`G^2, D^2` are the smallest ones for the given growth :math:`B^2, A^2`.
 
 Only second moments occur in the statements, and these see no more than pairs of coins. So the coins are pairwise
 independent: seven of them live on eight equally likely outcomes, as the products of three independent ones.
@@ -18,24 +20,52 @@ from typing import Any
 import numpy as np
 from sympy import Eq, Le, Sum
 
-from fltheory.bounds._algebra import EE, Inner, NormSq
+from fltheory.bounds._algebra import EE, NormSq
 from fltheory.bounds._claim import Assumption
 from fltheory.bounds._space import Integer, Params, Real, Space, ratio
-from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, delta, grad, now, p, s, xi
+from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, delta, grad, now, p, r, s, xi
 from fltheory.problem import Origin
 
 rounds = ((s, 1, now),)
+pairs = ((s, 1, now), (r, 1, now))
 
+
+def _centred(drift: Any) -> Eq:
+    return Eq(EE(NormSq(drift - EE(drift))), EE(NormSq(drift)), evaluate=False)
+
+
+def _uncorrelated(one: Any, other: Any, factor: Any = 1) -> Eq:
+    return Eq(factor * EE(NormSq(one + other)), factor * (EE(NormSq(one)) + EE(NormSq(other))), evaluate=False)
+
+
+# Moments that add up, not inner products that vanish: zero is not hit in float64.
 BOUNDED = (
     Assumption("client drift (3)", Le(EE(NormSq(delta[s])), G_sq + B_sq * EE(NormSq(grad))), Origin.DECLARED, rounds),
     Assumption("round drift (4)", Le(EE(NormSq(xi[s])), D_sq + A_sq * EE(NormSq(grad))), Origin.DECLARED, rounds),
-    Assumption("client drift is centred (5)", Eq(NormSq(EE(delta[s])), 0, evaluate=False), Origin.DECLARED, rounds),
-    Assumption("round drift is centred (5)", Eq(NormSq(EE(xi[s])), 0, evaluate=False), Origin.DECLARED, rounds),
-    Assumption(
-        "drifts are uncorrelated (5)", Eq(EE(Inner(xi[s], delta[s])), 0, evaluate=False), Origin.DECLARED, rounds
-    ),
+    Assumption("client drift is centred (5)", _centred(delta[s]), Origin.DECLARED, rounds),
+    Assumption("round drift is centred (5)", _centred(xi[s]), Origin.DECLARED, rounds),
+    Assumption("drifts are uncorrelated (5)", _uncorrelated(xi[s], delta[r]), Origin.DECLARED, pairs),
 )
 """Assumptions 3, 4 and 5."""
+
+# The factor takes out pairs of a round with itself.
+FRESH = Assumption(
+    "new clients in every round (6, S1)", _uncorrelated(delta[s], delta[r], s - r), Origin.DECLARED, pairs
+)
+SAME = Assumption(
+    "same clients in all rounds (6, S2)",
+    Eq(EE(NormSq(delta[s] - delta[1])), 0, evaluate=False),
+    Origin.DECLARED,
+    rounds,
+)
+ROUNDS = Assumption(
+    "uncorrelated rounds, which no assumption says", _uncorrelated(xi[s], xi[r], s - r), Origin.DECLARED, pairs
+)
+FIXED = Assumption(
+    "model does not depend on the drifts",
+    Eq(NormSq(EE(grad)), EE(NormSq(grad)), evaluate=False),
+    Origin.DECLARED,
+)
 
 WEIGHTS = Assumption("weights sum to one", Eq(Sum(p[s], (s, 1, now)), 1, evaluate=False), Origin.DECLARED)
 

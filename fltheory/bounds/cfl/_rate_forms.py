@@ -56,7 +56,13 @@ def remembered_forms(
             note="the objective is the mean of those of all rounds",
         ),
         Form(variant="corrected", statement=Le(T, repaired), where=where, note=note),
-        Form(variant="corrected@over-rounds", statement=Le(T, over), where=where, check=all_rounds),
+        Form(
+            variant="corrected@over-rounds",
+            statement=Le(T, over),
+            where=where,
+            check=all_rounds,
+            note="what the mean of all drifts costs if the objective is the mean of those of all rounds",
+        ),
         Form(
             variant="sharp",
             statement=Le(needed, BigO(T)),

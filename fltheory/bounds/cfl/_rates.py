@@ -69,7 +69,7 @@ SPACE = Space(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """What a rate is about.
+    r"""What a rate is about.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Setting:
     centred
         Whether the client drifts of a round sum to zero.
     strongly
-        Strongly convex: weights of the mean grow with :math:`mu`. Else equal weights.
+        Strongly convex: weights of the mean grow with :math:`\mu`. Else equal weights.
     clients
         Number of clients, where a theorem fixes it.
     """

@@ -31,6 +31,7 @@ distance_next = scalar(
 )
 gap = scalar("rec_gap", r"(f(\omega_t) - f^*)", "gap before the round")
 p_sq = scalar("rec_p_sq", r"\sum_\tau p_\tau^2", "sum of the squared weights of the rounds so far")
+p_now = scalar("rec_p_now", r"\sum_\tau p_t", "weight of the current round, added up as many times as there are rounds")
 c_pB = scalar("rec_c_pB", "c_{p_B}", "growth constant of the first round, the largest one")
 c_pG = scalar("rec_c_pG", "c_{p_G}(t)", "drift constant of the round")
 c_1 = scalar("rec_c_1", "c_1(t)", "second-order constant of the round")
@@ -63,22 +64,22 @@ STEP = Assumption(
 )
 
 
-def constants(drift: Expr) -> tuple[tuple[Any, Any], ...]:
-    r"""Return the definitions of :math:`c_1` and :math:`c_2` with the given :math:`c_{p_G}`."""
+def constants(drift: Expr, total: Any = 1) -> tuple[tuple[Any, Any], ...]:
+    r"""Return the definitions of :math:`c_1` and :math:`c_2` with the given :math:`c_{p_G}` and sum of weights."""
     return (
         (c_pG, drift),
-        (c_1, c_pG + p_sq * sigma**2 / (N * K)),
+        (c_1, c_pG + p_sq * sigma**2 / (N * K * total**2)),
         (c_2, 12 * L * c_pG / eta_g**2 + 12 * L * sigma**2 / (eta_g**2 * K)),
     )
 
 
-def runs(*cases: str, remembers: bool) -> Experiments:
+def runs(*cases: str, remembers: bool, effort: int = 3) -> Experiments:
     """Return the runs of a method in the given cases: ``S1``, ``S1-centred``, ``S2`` (drawn drifts), ``S2-centred``."""
     return Experiments(
         space=Space({"case": Choice(cases), **SPACE}),
         experiment=lambda point: _experiments(point, remembers),
         quantities=_quantities(remembers),
-        effort=3,
+        effort=effort,
     )
 
 
@@ -137,6 +138,8 @@ def _quantities(remembers: bool) -> Callable[[Params, Any, Any], Env]:
             "rec_distance_next": squared[1:],
             "rec_gap": np.mean([run.curve("gap")[0, :-1] for run in runs], axis=0),
             "rec_p_sq": 1.0 / t if remembers else np.ones(len(t)),
+            # All weights are 1/t in CFL-R; FedAvg has a weight of one in every round.
+            "rec_p_now": np.ones(len(t)) if remembers else t,
             "rec_c_pB": 1.0,
             "rec_seen": float(moments.bias @ moments.bias) + (fresh * (t - 1.0) / t**2 if remembers else 0.0 * t),
             "rate_G": point["G"],
@@ -152,5 +155,6 @@ def _quantities(remembers: bool) -> Callable[[Params, Any, Any], Env]:
 
 
 FEDAVG = constants(G**2 + D**2)
+FEDAVG_PRINTED = constants(G**2 + D**2, p_now)
 CFLR_S1 = constants((G**2 + D**2) * p_sq)
 CFLR_S2 = constants(G**2 + D**2 * p_sq)

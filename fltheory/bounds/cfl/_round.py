@@ -22,7 +22,9 @@ The noise of step :math:`k` of client :math:`i` is :math:`\pm\sigma` times a uni
 is none. The coins of the drifts are pairwise independent, which is all that Lemma 3.5 needs, and independent of those
 of the noise. Client :math:`i` remembers the objectives of earlier rounds by their Taylor models at given points
 :math:`\hat\omega_\tau`; Hessians are those there. The global model :math:`\omega_t` is fixed, so drifts do not depend
-on it. Without a kink, or in the first round, nothing is lost by the memory.
+on it. Steps are made as line 10 of the algorithm says, with the sums of stored gradients and Hessians that the server
+sends; the gradient of :math:`\tilde f_{t,i}` is computed apart, from (32). Without a kink, or in the first round,
+nothing is lost by the memory.
 
 All arrays have a leading axis over outcomes; code works on floats and on rationals.
 """
@@ -47,6 +49,9 @@ from fltheory.problem import Origin
 OUTCOMES = 32
 """Most outcomes of an instance."""
 
+FASTEST = 6.0
+"""Local rate, over the smoothness times the number of steps, at which three steps are 2 over the smoothness each."""
+
 TINY = 1e-9
 """Noise below this counts as none."""
 
@@ -55,7 +60,6 @@ NEWTON = 3
 
 step = scalar("cfl_step", "k", "a local step, from 1")
 client = scalar("cfl_client", "i", "a client, from 1")
-dim = scalar("cfl_dim", "d", "dimension of the model")
 
 w = family("cfl_w", r"\omega_{t,<0>,<1>}", "local model after so many steps", first=(1, 0), random=True)
 nu = family("cfl_nu", r"\nu_{t,<0>,<1>}", "noise of a local step", first=(1, 1), random=True)
@@ -177,6 +181,12 @@ class Base:
         second = np.where(there <= self.knot, self.left, self.right)
         return self.along(self.derivative(there) + second * (z - there))
 
+    def stored(self, at: Any) -> tuple[Any, Any]:
+        """Return what Algorithm 1 stores at other points, along the unit vectors: constant parts and Hessians."""
+        there = self.across(at)
+        second = np.where(there <= self.knot, self.left, self.right)
+        return self.derivative(there) - second * there, second
+
     def eigenvalues(self) -> tuple[Any, Any]:
         """Return a lower bound on the smallest and an upper bound on the largest eigenvalue of all Hessians."""
         low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
@@ -202,7 +212,7 @@ def unit(tangent: Any, dim: int) -> Any:
     return np.stack([(1 - tangent * tangent) / (1 + tangent * tangent), 2 * tangent / (1 + tangent * tangent)], axis=-1)
 
 
-def realise(point: Params, *, loss: bool = True) -> dict[str, Any]:
+def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[str, Any]:
     """Run one round on all outcomes.
 
     Parameters
@@ -211,6 +221,8 @@ def realise(point: Params, *, loss: bool = True) -> dict[str, Any]:
         A point of :func:`space`.
     loss
         Let the base have kinks in later rounds too, so that the memory loses information.
+    memory_noise
+        Noise of the gradients that were stored at the end of earlier rounds, ``(rounds, clients, dim)``, or 0.
     """
     dim, clients, steps, number = point["d"], point["N"], point["K"], point["t"]
     kind, zero = point["drifts"], 0 * point["sigma"]
@@ -252,6 +264,17 @@ def realise(point: Params, *, loss: bool = True) -> dict[str, Any]:
         models = [factor[:, n, None, None] * base.remembered(x, point["past"][n]) - shift[:, n] for n in range(number)]
         return sum((weights[n] * models[n] for n in range(number - 1)), start=weights[-1] * here[:, -1])
 
+    # Lines 3 and 4 of Algorithm 1: constant parts and Hessians of earlier rounds, added up once.
+    kept, seconds = base.stored(point["past"][:-1])
+    noisy = memory_noise + 0 * point["past"][:-1]
+    earlier = (weights[:-1] * factor[:, :-1])[:, :, None, None]
+    constants = (earlier * base.along(kept) + weights[:-1, None, None] * (noisy - shift[:, :-1])).sum(axis=1)
+    hessians = (earlier * seconds).sum(axis=1)
+
+    def stepped(x: Any, here: Any, fresh: Any) -> Any:
+        """Return the direction of line 10."""
+        return weights[-1] * (here[:, -1] + fresh) + constants + base.along(hessians * base.across(x))
+
     start = point["start"]
     models = [np.array([[start] * clients] * len(coins))]
     alls, tildes, directions = [], [], []
@@ -259,9 +282,8 @@ def realise(point: Params, *, loss: bool = True) -> dict[str, Any]:
         alls.append(gradients(models[-1]))
         tildes.append(tilde(models[-1], alls[-1]))
         if n < steps:
-            directions.append(tildes[-1] + weights[-1] * noise[:, :, n])
+            directions.append(stepped(models[-1], alls[-1], noise[:, :, n]))
             models.append(models[-1] - rate * directions[-1])
-    directions.append(tildes[-1])
     every, tilde_all = np.stack(alls, axis=-2), np.stack(tildes, axis=-2)
     gap = base.height(base.across(start)) - base.height(base.across(0 * start))
     local = ((factor[:, :, None] * gap - (shift * start).sum(axis=-1)) * weights[None, :, None]).sum(axis=1)
@@ -269,7 +291,6 @@ def realise(point: Params, *, loss: bool = True) -> dict[str, Any]:
         "N": clients,
         "cfl_K": steps,
         "t": number,
-        "cfl_dim": dim,
         "L": smooth,
         "mu": mu,
         "cfl_eta_l": rate,

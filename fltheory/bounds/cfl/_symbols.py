@@ -12,6 +12,7 @@ from fltheory.bounds._algebra import family, scalar
 from fltheory.bounds._symbols import t
 
 s = scalar("cfl_s", r"\tau", "a round up to the current one, from 1")
+r = scalar("cfl_r", r"\tau'", "another round up to the current one, from 1")
 K = scalar("cfl_K", "K", "local steps per round")
 T = scalar("cfl_T", "T", "number of rounds")
 now = t

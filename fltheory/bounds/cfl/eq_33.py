@@ -15,7 +15,8 @@ noise is the same in every later step and round, so it is not independent over s
 **Derivation of the corrected form.** Line 10 of Algorithm 1 with :math:`g_{t,i,k} = \nabla f_{t,i} + \nu_{t,i,k}` and
 exact remembered gradients: :math:`\tilde g = \nabla\tilde f + p_{t,i}\nu_{t,i,k}`.
 
-Instances: one round of CFL-R in one or two dimensions, see the module of rounds.
+Instances: one round of CFL-R in one or two dimensions, see the module of rounds; :math:`\tilde g` is the direction of
+line 10, from stored sums, and :math:`\nabla\tilde f` comes from (32).
 
 Source: Guo et al., 2021, (33), with :math:`j` for the client :math:`i`.
 """
@@ -45,15 +46,11 @@ round_noise = family(
 
 def with_noisy_memory(point: Params) -> dict[str, Any]:
     """Add a noise to every remembered gradient; any numbers will do, so the points of the past serve."""
-    made = realise(point)
-    fresh = made["cfl_nu"]
     held = point["past"][:-1]
+    made = realise(point, memory_noise=held)
+    fresh = made["cfl_nu"]
     frozen = held[None, :, :, None] + 0 * fresh[:, None]
-    return {
-        **made,
-        "cfl_round_noise": np.concatenate([frozen, fresh[:, None]], axis=1),
-        "cfl_direction": made["cfl_direction"] + (made["cfl_p"][:-1, None, None] * held).sum(axis=0)[:, None],
-    }
+    return {**made, "cfl_round_noise": np.concatenate([frozen, fresh[:, None]], axis=1)}
 
 
 at = (client, step - 1)

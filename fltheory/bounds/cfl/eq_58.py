@@ -35,6 +35,7 @@ from fltheory.bounds._algebra import EE, NormSq
 from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
 from fltheory.bounds._symbols import L, N
 from fltheory.bounds.cfl._round import (
+    FASTEST,
     NOISE,
     SMALL,
     WEIGHTS,
@@ -71,6 +72,7 @@ claim = Claim(
             where=where,
             over=everywhere,
             assumptions=(NOISE, WEIGHTS, Assumption("nonexpansive steps", Le(eta_l * L, 2), Origin.DECLARED)),
+            check=Instances(space=space(rate=FASTEST), realise=partial(realise, loss=False)),
             note="no denominator; weight of the fresh noise",
         ),
     ),

@@ -7,8 +7,9 @@ r"""Equation (62) for CFL-R in scenario S1: progress of one round.
 .. math:: c_1 = c_{p_G} + \frac{\sum_\tau p_\tau^2\,\sigma^2}{NK}, \qquad c_2 = \frac{12Lc_{p_G}}{\eta_g^2} +
    \frac{12L\sigma^2}{\eta_g^2K}, \qquad c_{p_G} = (G^2 + D^2)\sum_\tau p_\tau^2,
 
-for :math:`\eta = K\eta_l\eta_g` at most half of (61). (In the denominator of :math:`c_1` stands :math:`\sum_\tau
-p_{t,i}` for :math:`\sum_\tau p_{\tau,i} = 1`, a misprint.) With equal weights :math:`\sum_\tau p_\tau^2 = 1/t`.
+for :math:`\eta = K\eta_l\eta_g` at most half of (61). (In the denominator of :math:`c_1` stands the square of
+:math:`\sum_\tau p_{t,i}` for :math:`\sum_\tau p_{\tau,i} = 1`, a misprint, which is also 1 for equal weights.) With
+equal weights :math:`\sum_\tau p_\tau^2 = 1/t`.
 
 The proof takes expectations as if the drifts of all :math:`t` rounds were independent of :math:`\omega_t`; but
 :math:`\omega_t` has been made with those of the first :math:`t - 1`. After a while :math:`\omega_t \approx \omega^* -
@@ -23,8 +24,8 @@ which is at most :math:`1 - \frac{\mu\eta}2 - \frac{\lambda\eta}2`: contraction 
 E\|b\|^2 \le \eta^2c_{p_G}` by convexity, and the noise has at most :math:`\eta^2\sum_\tau p_\tau^2\sigma^2/(NK)`. What
 is left is the cross term. The part of :math:`b` that is new in this round drops out of it; the part that earlier
 rounds have seen, with mean square :math:`V_t`, gives at most :math:`2\eta\sqrt{V_t\,\mathbb E\|e\|^2}` by Cauchy and
-Schwarz. For other convex functions the same argument works with :math:`\|\nabla f + b\|^2 \le 2\|\nabla f\|^2 +
-2\|b\|^2` in (52) and (50), that is with twice the constants.
+Schwarz. For other convex functions, with drifts that do not depend on the model, the same argument works with larger
+constants and a step smaller by a constant factor; it is not carried out here.
 
 Here :math:`V_t = \frac{G^2 + D^2}{N}\sum_{\tau<t}p_\tau^2`.
 

@@ -7,8 +7,9 @@ r"""Equation (62) for CFL-R in scenario S2: progress of one round.
 .. math:: c_1 = c_{p_G} + \frac{\sum_\tau p_\tau^2\,\sigma^2}{NK}, \qquad c_2 = \frac{12Lc_{p_G}}{\eta_g^2} +
    \frac{12L\sigma^2}{\eta_g^2K}, \qquad c_{p_G} = G^2 + D^2\sum_\tau p_\tau^2,
 
-for :math:`\eta = K\eta_l\eta_g` at most half of (61). (In the denominator of :math:`c_1` stands :math:`\sum_\tau
-p_{t,i}` for :math:`\sum_\tau p_{\tau,i} = 1`, a misprint.) With equal weights :math:`\sum_\tau p_\tau^2 = 1/t`.
+for :math:`\eta = K\eta_l\eta_g` at most half of (61). (In the denominator of :math:`c_1` stands the square of
+:math:`\sum_\tau p_{t,i}` for :math:`\sum_\tau p_{\tau,i} = 1`, a misprint, which is also 1 for equal weights.) With
+equal weights :math:`\sum_\tau p_\tau^2 = 1/t`.
 
 Readings of the client drift: ``centred``, drifts that sum to zero over clients; ``drawn``, one draw with mean zero per
 client that stays. Both fail: the model has seen the round drifts of all earlier rounds, see ``cfl.eq-62-cflr-s1``, and

@@ -13,9 +13,9 @@ factor 12 of :math:`c_2(t)` where it occurs. Uniform weights, :math:`\mu\eta \to
 \gg 1` late rounds dominate and the logarithm is not needed.
 
 The rate itself follows: :math:`H_T \le (1 + 1/\ln 2)\ln T` for :math:`T \ge 2`, term by term, so it holds with the
-constant 2.45 (times the 12 of :math:`c_2`). Measured over claimed falls like :math:`1 + \gamma/\ln T`, to which no grid
-makes a difference; along the sizes of noise and drifts it passes from the constant of one term to that of another, so
-these are swept far enough to see the last one.
+constant 2.45 (times the 12 of :math:`c_2`). Measured over claimed falls like :math:`1 + \gamma/\ln T`, which a finer
+grid would not change; along the sizes of noise and drifts it passes from the constant of one term to that of another,
+so these are swept far enough to see the last one.
 
 Instances: the rate is swept over :math:`T` from 2, with steps that hardly contract, so that no round dominates, and
 with steps that do; over :math:`\mu` and :math:`\eta`, the number of clients and steps, :math:`L`, :math:`\eta_g` and

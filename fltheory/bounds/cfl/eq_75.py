@@ -24,10 +24,11 @@ The smallest value over :math:`\eta \le \eta_{\max}` is, up to logarithms, found
 :math:`\eta_{\max}` and :math:`\frac{2}{\mu T}\ln(\cdot)`, and gives (76) with :math:`L` in front of the terms with
 :math:`\mu^2`, and :math:`\exp(-\frac{\mu\eta_{\max}T}2)` (form ``corrected@rate``).
 
-Instances: sequences of models with the smallest constants for which (62) holds, at the largest step, which is the
-most favourable reading of "there is a step"; for the rates, the corrected bound at the best of 2000 steps, swept over
-:math:`T, N, K, L, \mu, \eta_g`, the distance of the start and the size of every source of error, each alone. A soft O
-has one factor :math:`\ln T`, for the means (67) to (72), and one factor :math:`2 + \ln(1 + \mu\mathbb E\|\omega_0 -
+Instances: sequences of models (the start, :math:`\omega_0` in the paper, is :math:`\omega_1` here, the first one that
+(63) sums) with the smallest constants for which (62) holds, at the largest step, which is the most favourable reading
+of "there is a step"; for the rates, the corrected bound at the best of 2000 steps, swept over :math:`T, N, K, L, \mu,
+\eta_g`, the distance of the start and the size of every source of error, each alone. A soft O has one factor
+:math:`\ln T`, for the means (67) to (72), and one factor :math:`2 + \ln(1 + \mu\mathbb E\|\omega_0 -
 \omega^*\|^2/\varepsilon)` for every power of the step, which has to forget the start; logarithms of :math:`T` alone do
 not do, since :math:`\varepsilon` then grows with the distance of the start.
 

@@ -6,7 +6,7 @@ With :math:`\nabla f = \nabla f_{t,i} + \delta_{t,i} + \xi_{t,i}` and Assumption
 
 It is true at a fixed model, whether the two drifts are independent or only uncorrelated, and an equality if both
 bounds are attained. The proof drops :math:`\mathbb E\langle\nabla f(\omega), \delta + \xi\rangle`, which Assumption 5
-does not: at a model that depends on the drifts, as every local iterate does, the bound is false (form
+does not make zero: at a model that depends on the drifts, as every local iterate does, the bound is false (form
 ``published@dependent-model``).
 
 **Derivation of the corrected form.** Minkowski's inequality in :math:`L^2` for :math:`\nabla f - (\delta + \xi)`,
@@ -32,7 +32,7 @@ from sympy import Le, sqrt
 
 from fltheory.bounds._algebra import EE, NormSq
 from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds.cfl._drift import BOUNDED, realise, space
+from fltheory.bounds.cfl._drift import BOUNDED, FIXED, realise, space
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, grad, local_grad, now
 
 size = EE(NormSq(grad))
@@ -46,7 +46,7 @@ claim = Claim(
     title="drift of FedAvg",
     source=Source("cfl", "Lemma 3.5 (1), (18)"),
     forms=(
-        Form(statement=lemma, note="the model does not depend on the drifts"),
+        Form(statement=lemma, assumptions=(*BOUNDED, FIXED), note="the model does not depend on the drifts"),
         Form(
             variant="published@dependent-model",
             statement=lemma,

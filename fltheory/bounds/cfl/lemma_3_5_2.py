@@ -1,12 +1,13 @@
 r"""Lemma 3.5 (2): the squared gradient of the remembered objective of CFL-R, one client drift for all rounds (S2).
 
-As published, with weights that sum to one,
+As published; that weights sum to one, as the factor 1 of :math:`\nabla f` needs, is only assumed later, in B.4:
 
 .. math:: \mathbb E\Bigl\|\sum_{\tau=1}^t p_{\tau,i}\nabla f_{\tau,i}(\omega)\Bigr\|^2 \le
    \Bigl(1 + B^2 + A^2\sum_\tau p_{\tau,i}^2\Bigr)\mathbb E\|\nabla f(\omega)\|^2 + G^2 + D^2\sum_\tau p_{\tau,i}^2 .
 
 The factor :math:`\sum_\tau p_\tau^2` needs round drifts of different rounds to be uncorrelated. Assumption 5 asks for
-centred drifts and for :math:`\mathbb E\langle\xi, \delta\rangle = 0`, not for this; a drift that persists over rounds
+centred drifts and for :math:`\mathbb E\langle\xi, \delta\rangle = 0`, Assumption 6 for independent client drifts, none
+for this; a drift that persists over rounds
 satisfies all assumptions and breaks the bound. With independent rounds (form ``published@independent``) it is true
 and attained. The last line of the proof, (21), exchanges :math:`A` and :math:`B` (form ``published@eq-21``, checked
 with independent rounds).
@@ -41,7 +42,7 @@ from sympy import Le, Sum, sqrt
 
 from fltheory.bounds._algebra import EE, NormSq
 from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds.cfl._drift import BOUNDED, WEIGHTS, realise, space
+from fltheory.bounds.cfl._drift import BOUNDED, FIXED, ROUNDS, SAME, WEIGHTS, realise, space
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, grad, local_grad, now, p, s
 
 size = EE(NormSq(grad))
@@ -50,7 +51,8 @@ squares = Sum(p[s] ** 2, (s, 1, now))
 lemma = Le(remembered, (1 + B_sq + A_sq * squares) * size + G_sq + D_sq * squares)
 independent = Instances(space=space(2, 3), realise=partial(realise, common_rounds=False))
 fixed = Instances(space=space(2, 3), realise=partial(realise, common_rounds=False, fixed_client=True))
-without_centre = tuple(a for a in BOUNDED if a.name != "client drift is centred (5)")
+drawn = (*BOUNDED, SAME, FIXED, WEIGHTS)
+constant = (*(a for a in BOUNDED if a.name != "client drift is centred (5)"), SAME, FIXED, WEIGHTS, ROUNDS)
 
 claim = Claim(
     id="cfl.lemma-3.5.2",
@@ -59,17 +61,24 @@ claim = Claim(
     source=Source("cfl", "Lemma 3.5 (2), (21)"),
     forms=(
         Form(statement=lemma, note="round drifts as Assumption 5 allows them, dependent over rounds"),
-        Form(variant="published@independent", statement=lemma, check=independent, note="independent round drifts"),
+        Form(
+            variant="published@independent",
+            statement=lemma,
+            assumptions=(*drawn, ROUNDS),
+            check=independent,
+            note="independent round drifts",
+        ),
         Form(
             variant="published@eq-21",
             statement=Le(remembered, (1 + A_sq + B_sq * squares) * size + G_sq + D_sq * squares),
+            assumptions=(*drawn, ROUNDS),
             check=independent,
             note="last line of the proof, independent round drifts",
         ),
         Form(
             variant="published@fixed-client",
             statement=lemma,
-            assumptions=(*without_centre, WEIGHTS),
+            assumptions=constant,
             check=fixed,
             note="expectation over rounds only, for one client",
         ),
@@ -78,16 +87,22 @@ claim = Claim(
             statement=Le(remembered, (1 + B_sq + A_sq) * size + G_sq + D_sq),
             note="any dependence over rounds; attained by a drift that stays",
         ),
-        Form(variant="corrected@eq-21", statement=lemma, check=independent, note="A and B exchanged back"),
+        Form(
+            variant="corrected@eq-21",
+            statement=lemma,
+            assumptions=(*drawn, ROUNDS),
+            check=independent,
+            note="A and B exchanged back",
+        ),
         Form(
             variant="corrected@fixed-client",
             statement=Le(remembered, (sqrt(size) + sqrt(B_sq * size + G_sq)) ** 2 + squares * (A_sq * size + D_sq)),
-            assumptions=(*without_centre, WEIGHTS),
+            assumptions=constant,
             check=fixed,
             note="Minkowski's inequality for the constant drift",
         ),
     ),
-    assumptions=(*BOUNDED, WEIGHTS),
+    assumptions=drawn,
     uses=("cfl.lemma-3.4",),
     check=Instances(space=space(2, 3), realise=realise),
 )

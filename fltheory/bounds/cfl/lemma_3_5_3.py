@@ -1,6 +1,7 @@
 r"""Lemma 3.5 (3): the squared gradient of the remembered objective of CFL-R, a new client every round (S1).
 
-As published, with client drifts :math:`\delta_{\tau,i}` independent over rounds and weights that sum to one,
+As published, with client drifts :math:`\delta_{\tau,i}` independent over rounds; that weights sum to one, as
+the factor 1 of :math:`\nabla f` needs, is only assumed later, in B.4:
 
 .. math:: \mathbb E\Bigl\|\sum_{\tau=1}^t p_{\tau,i}\nabla f_{\tau,i}(\omega)\Bigr\|^2 \le
    \Bigl(1 + (B^2 + A^2)\sum_\tau p_{\tau,i}^2\Bigr)\mathbb E\|\nabla f(\omega)\|^2 + (G^2 + D^2)\sum_\tau
@@ -39,7 +40,7 @@ from sympy import Le, Sum
 
 from fltheory.bounds._algebra import EE, NormSq
 from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds.cfl._drift import BOUNDED, WEIGHTS, realise, space
+from fltheory.bounds.cfl._drift import BOUNDED, FIXED, FRESH, ROUNDS, WEIGHTS, realise, space
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, delta, grad, local_grad, now, p, s, xi
 
 size = EE(NormSq(grad))
@@ -48,6 +49,7 @@ squares = Sum(p[s] ** 2, (s, 1, now))
 bound = (1 + (B_sq + A_sq) * squares) * size + (G_sq + D_sq) * squares
 round_part = EE(NormSq(Sum(p[s] * xi[s], (s, 1, now))))
 independent = Instances(space=space(2, 3), realise=partial(realise, same_client=False, common_rounds=False))
+new = (*BOUNDED, FRESH, FIXED, WEIGHTS)
 
 claim = Claim(
     id="cfl.lemma-3.5.3",
@@ -59,12 +61,14 @@ claim = Claim(
         Form(
             variant="published@independent",
             statement=Le(remembered, bound),
+            assumptions=(*new, ROUNDS),
             check=independent,
             note="independent round drifts",
         ),
         Form(
             variant="published@eq-24",
             statement=Le(size + EE(NormSq(Sum(p[s] * delta[now], (s, 1, now)))) + round_part, bound),
+            assumptions=(*new, ROUNDS),
             check=independent,
             note="step from (23) to (24) with the drift of the current round, as printed",
         ),
@@ -76,11 +80,12 @@ claim = Claim(
         Form(
             variant="corrected@eq-24",
             statement=Le(size + EE(NormSq(Sum(p[s] * delta[s], (s, 1, now)))) + round_part, bound),
+            assumptions=(*new, ROUNDS),
             check=independent,
             note="the drift of each round under the sum",
         ),
     ),
-    assumptions=(*BOUNDED, WEIGHTS),
+    assumptions=new,
     uses=("cfl.lemma-3.4",),
     check=Instances(space=space(2, 3), realise=partial(realise, same_client=False)),
 )

@@ -26,8 +26,8 @@ with equality for :math:`d_{T+1} = 0`. The step :math:`\eta = (1 - e^{-\mu\eta_{
 Instances: the published form is swept over :math:`T`, :math:`\mu` and :math:`\eta_{\max}` with that step and the
 worst sequence, zero after :math:`d_0`; the sharp form is searched over sequences.
 
-Source: Guo et al., 2021, Lemma A.1, (7), after Karimireddy et al., 2020, Lemma 1 (which has further terms
-:math:`c_1\eta + c_2\eta^2`). The weights :math:`\omega_t` are not models.
+Source: Guo et al., 2021, Lemma A.1, (7), after Karimireddy et al., 2020, Lemma 1. The weights :math:`\omega_t` are not
+models.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ For :math:`S = \sum_{t=1}^T p_t/t` with :math:`\sum_t p_t = 1` and :math:`p_t \l
 Chebyshev's sum inequality for oppositely ordered sequences; an equality for uniform weights, and weights may even be
 negative. The rate (form ``published@rate``) is meant for :math:`T \ge 2`, since :math:`\ln 1 = 0`.
 
-**Derivation of the sharp form.** For weights that increase to a large last one the bound is far from what it could
-be, but among all such weights uniform ones are the worst, so nothing better can be said without :math:`T` alone. With
+**Derivation of the sharp form.** For weights that increase to a large last one the bound is far from what it could be,
+but among all such weights uniform ones are the worst, so nothing better can be said in terms of :math:`T` alone. With
 :math:`\sum_{t \le T} 1/t \le 1 + \ln T`, an equality at :math:`T = 1`, the rate gets constants: :math:`S \le (1 + \ln
 T)/T`.
 

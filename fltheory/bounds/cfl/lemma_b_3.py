@@ -8,10 +8,10 @@ H_{t_2,i_2}\| \le \epsilon` (Assumption 7), as published
 
 Assumption 7 does not say at which models the Hessians are compared. The loss comes from the change of one Hessian
 between :math:`\hat\omega_\tau` and :math:`\omega`, so they must be compared at different models; then the bound is
-true for weights that sum to one (form ``published``). Compared at the same model (form ``published@same-model``),
-functions with equal Hessians have :math:`\epsilon = 0` and lose information all the same. The division by :math:`\sum
-p_\tau` has no counterpart in :math:`\Delta`; with larger weights, such as the plain sums of Algorithm 2, the bound is
-false (form ``published@any-weights``).
+true for weights that sum to one, as B.4 assumes later (form ``published``). Compared at the same model (form
+``published@same-model``), functions with equal Hessians have :math:`\epsilon = 0` and lose information all the same.
+The division by :math:`\sum p_\tau` has no counterpart in :math:`\Delta`; with larger weights, such as the plain sums
+of Algorithm 2, the bound is false (form ``published@any-weights``).
 
 The proof uses a mean value theorem with one intermediate point, (27), which vector-valued maps do not have; the
 inequality survives with the integral of the Hessian along the segment.
@@ -45,6 +45,7 @@ from sympy import Le, Sum
 from fltheory.bounds._algebra import Norm, family, scalar
 from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
 from fltheory.bounds._space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.cfl._drift import WEIGHTS
 from fltheory.bounds.cfl._symbols import epsilon, now, p, s
 from fltheory.functions import Kinked
 from fltheory.logistic.model import LogisticLoss
@@ -147,10 +148,15 @@ claim = Claim(
     title="information loss",
     source=Source("cfl", "Lemma B.3, (29)"),
     forms=(
-        Form(statement=lemma, note="Hessians compared along the segments, weights that sum to one"),
+        Form(
+            statement=lemma,
+            assumptions=(WEIGHTS,),
+            note="Hessians compared along the segments, weights that sum to one",
+        ),
         Form(
             variant="published@same-model",
             statement=lemma,
+            assumptions=(WEIGHTS,),
             check=instances(normalised=True, same_hessian=True),
             note="Hessians compared at the same model",
         ),

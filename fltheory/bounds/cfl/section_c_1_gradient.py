@@ -12,7 +12,7 @@ belong to the quadratic with one half.
 **Derivation of the corrected form.** With :math:`f(\omega) = \frac12\omega^\top A\omega + B^\top\omega + C` and
 symmetric :math:`A` the gradient is :math:`A\omega + B`.
 
-Instances: symmetric matrices in one or two dimensions.
+Instances: symmetric positive semidefinite matrices in one or two dimensions.
 
 Source: Guo et al., 2021, sections 6 and C.1, (85). :math:`A, B` are not the constants of the assumptions.
 """
@@ -35,8 +35,8 @@ step = scalar("cfl_direction_v", "v", "any vector")
 
 
 def realise(point: Params) -> dict[str, Any]:
-    """Return a symmetric matrix and two vectors."""
-    matrix = point["matrix"] + point["matrix"].T
+    """Return a positive semidefinite matrix and vectors."""
+    matrix = point["matrix"].T.dot(point["matrix"])
     return {
         "cfl_apply": matrix.dot,
         "cfl_linear": point["linear"],

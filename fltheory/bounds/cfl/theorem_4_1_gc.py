@@ -10,9 +10,10 @@ E\|w_0 - w^*\|`,
 In the scan the root of the third denominator may end after :math:`K`; ``short-root`` has :math:`\sqrt K\varepsilon^3`,
 all other forms :math:`\sqrt{K\varepsilon^3}`, which is what (80) gives.
 
-Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
-gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
-a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the equal weights of the proof, the gap
+:math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to a
+constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper. ((79) prints the sum
+over rounds without :math:`1/T`.)
 
 Two readings of the objective. ``expectation``: :math:`f = \mathbb E f_{t,i}`, drifts independent with mean zero
 (Assumptions 5 and 6, and the experiments of section 6). ``over-rounds``: :math:`f` is the finite mean (2) of the
@@ -26,10 +27,10 @@ Faults as in Theorem 4.2, general convex: :math:`c_{p_B}F/\varepsilon` should ha
 round drifts so far is treated as new in every round. With drawn client drifts the gap does not tend to zero uniformly
 over the class.
 
-**Derivation of the corrected form.** As for Theorem 4.2 with :math:`V = D^2/N`: the additional term is
-:math:`\frac{D^2F^2}{N\varepsilon^2}`. For drawn drifts :math:`V_t = \frac{G^2}{N} + \frac{D^2}{Nt}` in the recursion;
-the lasting part gives :math:`R \le \sqrt{2a} + 2\eta TG/\sqrt N` and a gap of the order of :math:`\frac{a}{\eta T} +
-\eta T\frac{G^2}{N}`, for the best step :math:`GF/\sqrt N`. So only
+**Derivation of the corrected form.** As for Theorem 4.2, for quadratics with one Hessian (instances also have two),
+with :math:`V = D^2/N`: the additional term is :math:`\frac{D^2F^2}{N\varepsilon^2}`. For drawn drifts :math:`V_t =
+\frac{G^2}{N} + \frac{D^2}{Nt}` in the recursion; the lasting part gives :math:`R \le \sqrt{2a} + 2\eta TG/\sqrt N` and
+a gap of the order of :math:`\frac{a}{\eta T} + \eta T\frac{G^2}{N}`, for the best step :math:`GF/\sqrt N`. So only
 
 .. math:: \varepsilon = \tilde O\Bigl(\frac{GF}{\sqrt N} + \frac{GF + DF/\sqrt N}{\sqrt T} + \frac{MF + c_{p_B}F^2}{T}
    + \sqrt[3]{\frac{(KG^2 + \sigma^2)F^4}{KT^2}} + \frac{\sqrt[3]{D^2F^4}}{T}\Bigr)

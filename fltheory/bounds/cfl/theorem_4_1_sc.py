@@ -25,14 +25,17 @@ client drifts sum to zero (form ``corrected@cancelling``): memory does not chang
 drifts over clients alone is FedAvg. With drawn client drifts the model tends to the minimiser of :math:`f +
 \langle\bar\delta, \cdot\rangle`, whose gap :math:`\frac12\|\bar\delta\|^2_{H^{-1}}` no number of rounds removes.
 
-**Derivation of the corrected form.** As in Theorem 4.2, with :math:`V_t = \frac{D^2}{Nt}` for drifts that sum to zero
-over clients: the additional term is :math:`\frac{D^2}{\mu N\varepsilon}`; with the finite mean over rounds as objective
-:math:`\sqrt{L/N}\,D/(\mu\sqrt\varepsilon)` takes the place of all terms with :math:`D`. For drawn drifts :math:`V_t
-= \frac{G^2}{N} + \frac{D^2}{Nt}` does not vanish, and only the error can be bounded:
+**Derivation of the corrected form.** As in Theorem 4.2, for quadratics with one Hessian (instances also have two), with
+:math:`V_t = \frac{D^2}{Nt}` for drifts that sum to zero over clients: the additional term is :math:`\frac{D^2}{\mu
+N\varepsilon}`; with the finite mean over rounds as objective :math:`\sqrt{L/N}\,D/(\mu\sqrt\varepsilon)` takes the
+place of all terms with :math:`D`. For drawn drifts :math:`V_t = \frac{G^2}{N} + \frac{D^2}{Nt}` does not vanish, and
+only the error can be bounded:
 
 .. math:: \varepsilon = \tilde O\Bigl(\frac{G^2}{\mu N} + \frac{D^2}{\mu NT} + \frac{G^2}{\mu T} + \frac{M^2}{\mu
    T^2} + \frac{G^2}{\mu^2T^2}
-   + \frac{\sigma^2}{\mu^2KT^2} + \frac{D^2}{\mu^2T^3} + \mu F^2 e^{-\mu\eta_{\max}T/4}\Bigr) .
+   + \frac{\sigma^2}{\mu^2KT^2} + \frac{D^2}{\mu^2T^3} + \mu F^2 e^{-\mu\eta_{\max}T/2}\Bigr) ,
+
+for :math:`T \ge 1/(\mu\eta_{\max})`, as the first term of the theorem asks.
 
 For drifts that sum to zero at every model :math:`c_1` has no :math:`G^2`, by the argument of Theorem 4.3, strongly
 convex: all rounds that client :math:`i` remembers have the same :math:`\delta_i`, so that the clients' mean at
@@ -86,7 +89,7 @@ error = (
     + G**2 / (mu**2 * T**2)
     + sigma**2 / (mu**2 * K * T**2)
     + D**2 / (mu**2 * T**3)
-    + mu * F**2 * exp(-mu * eta_max * T / 4)
+    + mu * F**2 * exp(-mu * eta_max * T / 2)
 )
 readings = drawn_forms(
     "drawn",

@@ -6,9 +6,10 @@ E\|w_0 - w^*\|`,
 .. math:: T = \tilde O\Bigl(\frac{(M + G + c_{p_B})F}{\varepsilon} + \frac{\sigma F^2}{\sqrt{K\varepsilon^3}}
    + \frac{\sqrt[3]{(G^2 + D^2)F^4}}{\varepsilon}\Bigr) .
 
-Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
-gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
-a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the equal weights of the proof, the gap
+:math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to a
+constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper. ((81) prints the sum
+over rounds without :math:`1/T`.)
 
 Two readings of the objective. ``expectation``: :math:`f = \mathbb E f_{t,i}`, drifts independent with mean zero
 (Assumptions 5 and 6, and the experiments of section 6). ``over-rounds``: :math:`f` is the finite mean (2) of the
@@ -19,7 +20,8 @@ Two faults. First, :math:`c_{p_B}F/\varepsilon` should have :math:`F^2`: without
 between Lemma A.2, which has :math:`d_0 = F^2`, and (82). Second, the mean :math:`b_t` of the drifts so far is treated
 as new in every round, see ``cfl.eq-62-cflr-s1``.
 
-**Derivation of the corrected form.** The corrected recursion with :math:`\mu = 0` reads, with :math:`e_t = w_t - w^*`,
+**Derivation of the corrected form.** The corrected recursion, shown for quadratics with one Hessian, reads for
+:math:`\mu = 0`, with :math:`e_t = w_t - w^*`,
 
 .. math:: \mathbb E\|e_{t+1}\|^2 \le \mathbb E\|e_t\|^2 - \eta\,\mathbb E(f(w_t) - f^*) + c_1\eta^2 + c_2\eta^3
    + 2\eta\sqrt{V_t\,\mathbb E\|e_t\|^2}, \qquad V_t = \frac{V}{t}, \quad V = \frac{G^2 + D^2}{N} .

@@ -21,13 +21,18 @@ in round :math:`\tau`). The model has seen all but the last of them, while the p
 were new: in ``cfl.eq-62-cflr-s1`` the term :math:`-2\eta\langle b_t, w_t - w^*\rangle` is lost. The gap falls like
 :math:`1/T`, not like :math:`1/T^2`.
 
-**Derivation of the corrected form.** By the corrected recursion and Young's inequality,
+**Derivation of the corrected form.** In the corrected recursion, shown for quadratics with one Hessian, Young's
+inequality and :math:`f - f^* \ge \frac\mu2\|w - w^*\|^2` give
 
-.. math:: \mathbb E\|w_{t+1} - w^*\|^2 \le (1 - \tfrac{\mu\eta}4)\,\mathbb E\|w_t - w^*\|^2 - \eta\,\mathbb E(f(w_t)
-   - f^*)
-   + c_1\eta^2 + c_2\eta^3 + \tfrac{4\eta}{\mu} V_t, \qquad V_t = \frac{G^2 + D^2}{N t} .
+.. math:: 2\eta\sqrt{V_t\,\mathbb E\|w_t - w^*\|^2} \le \tfrac{\mu\eta}4\,\mathbb E\|w_t - w^*\|^2 + \tfrac{4\eta}\mu
+   V_t \le \tfrac\eta2\,\mathbb E(f(w_t) - f^*) + \tfrac{4\eta}\mu V_t ,
 
-Summed with growing weights, the mean of :math:`V_t` is at most that with equal weights,
+so that half of the gap pays for it and the contraction stays, with which the weights of the proof telescope:
+
+.. math:: \mathbb E\|w_{t+1} - w^*\|^2 \le (1 - \tfrac{\mu\eta}2)\,\mathbb E\|w_t - w^*\|^2 - \tfrac\eta2\,\mathbb
+   E(f(w_t) - f^*) + c_1\eta^2 + c_2\eta^3 + \tfrac{4\eta}{\mu} V_t, \qquad V_t = \frac{G^2 + D^2}{N t} .
+
+Summed with these weights, which grow, the mean of :math:`V_t` is at most that with equal weights,
 :math:`\frac{G^2+D^2}{N}\,\frac{1 + \ln T}{T}`. So the published error (76) gets the additional term :math:`\tilde
 O\bigl(\frac{G^2 + D^2}{\mu N T}\bigr)`, and :math:`T` the additional :math:`\frac{G^2+D^2}{\mu N\varepsilon}`.
 

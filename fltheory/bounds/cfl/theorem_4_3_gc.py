@@ -7,9 +7,10 @@ E\|w_0 - w^*\|`,
    F^2}{\sqrt{K\varepsilon^3}}
    + \frac{(G + D)F^2}{\sqrt{\varepsilon^3}}\Bigr) .
 
-Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
-gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
-a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the equal weights of the proof, the gap
+:math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to a
+constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper. ((83) prints the sum
+over rounds without :math:`1/T`.)
 
 Readings. ``s1``: new clients in every round. ``s2``: the same clients, drifts summing to zero as (2) implies.
 ``s2-drawn``: the same clients, one draw of :math:`\delta_i` with mean zero per client that stays, as Assumptions 5 and
@@ -20,10 +21,10 @@ The first term fails in all of them: without drift and noise the gap after :math
 = F^2`, and (84).
 
 **Derivation of the corrected form.** Lemma A.2 with :math:`d_0 = F^2` and :math:`\eta_{\max}` of the order of
-:math:`1/(Lc_{p_B})` gives :math:`\frac{Lc_{p_B}F^2}{T}` in place of :math:`\frac{c_{p_B}F}{T}`; the other terms of
-(84) stay. For drawn drifts the recursion has :math:`2\eta\sqrt{G^2/N}\,\sqrt{\mathbb E\|w_t - w^*\|^2}` in addition;
-as for Theorem 4.1, general convex, the best step leaves :math:`GF/\sqrt N`. For drifts that sum to zero :math:`c_1 =
-\frac{D^2}N + \frac{\sigma^2}{NK}` as in the strongly convex case, so that Lemma A.2 gives
+:math:`1/(Lc_{p_B})` gives :math:`\frac{Lc_{p_B}F^2}{T}` in place of :math:`\frac{c_{p_B}F}{T}`; the other terms of (84)
+stay. For drawn drifts the recursion, shown for quadratics with one Hessian, has :math:`2\eta\sqrt{G^2/N}\,\sqrt{\mathbb
+E\|w_t - w^*\|^2}` in addition; as for Theorem 4.1, general convex, the best step leaves :math:`GF/\sqrt N`. For drifts
+that sum to zero :math:`c_1 = \frac{D^2}N + \frac{\sigma^2}{NK}` as in the strongly convex case, so that Lemma A.2 gives
 
 .. math:: T = \tilde O\Bigl(\frac{c_{p_B}F^2}{\varepsilon} + \frac{(D^2 + \sigma^2/K)F^2}{N\varepsilon^2} + \frac{\sigma
    F^2}{\sqrt{K\varepsilon^3}} + \frac{(G + D)F^2}{\sqrt{\varepsilon^3}}\Bigr) .
@@ -126,6 +127,7 @@ claim = Claim(
             statement=Le(T, soft_general(c_pB * F**2 / eps + rest)),
             where=constants_fedavg,
             check=same.check(*everything(same, *sources)),
+            note="the same with client drifts that sum to zero",
         ),
         start_form(fresh),
         *cancelling_forms(same, sources, soft_general(cancelling), constants_fedavg),

@@ -19,8 +19,9 @@ count with a factor :math:`1/N`, and drifts that sum to zero not with their squa
 Drawn drifts that stay move the limit to the minimiser of :math:`f + \langle\bar\delta, \cdot\rangle`.
 
 **Derivation of the corrected form.** In the corrected recursion of ``cfl.eq-62-fedavg`` the seen drift has :math:`V_t
-= \|\bar\delta\|^2`, in expectation :math:`G^2/N`. Young's inequality and the weighted sum give the published error
-(78) plus :math:`\frac4\mu\cdot\frac{G^2}{N}`.
+= \|\bar\delta\|^2`, in expectation :math:`G^2/N`. As for Theorem 4.2, strongly convex, Young's inequality and the
+weighted sum give, up to constants, the published error (78) with the exponent :math:`-\frac{\mu\eta_{\max}T}2` plus
+:math:`\frac8\mu\cdot\frac{G^2}{N}`. Shown for quadratics with one Hessian.
 
 For drifts that sum to zero at every model, for all convex objectives. The published proof bounds the step of a round by
 the mean square of single clients' gradients, (50), which contains :math:`G^2`. But the server takes their mean: up to
@@ -89,7 +90,7 @@ error = (
     + (M_tilde + G**2) / (mu * T)
     + sigma**2 / (mu**2 * K * T**2)
     + (G**2 + D**2) / (mu**2 * T**2)
-    + mu * F**2 * exp(-mu * eta_max * T / 4)
+    + mu * F**2 * exp(-mu * eta_max * T / 2)
 )
 readings = drawn_forms(
     "s2-drawn",

@@ -6,9 +6,9 @@ As published, for :math:`A = D = 0`, :math:`\eta_g = 1`, all clients selected an
    \frac{G^2F^2}{\varepsilon^2}
    + \frac{\sigma F^2}{\sqrt{K\varepsilon^3}} + \frac{GF^2}{\sqrt{\varepsilon^3}}\Bigr) .
 
-Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the weights that are all equal of the proof, the
-gap :math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to
-a constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
+Read as: with the best constant step :math:`\eta \le \eta_{\max}` and the equal weights of the proof, the gap
+:math:`\varepsilon` of the weighted mean after :math:`T` rounds makes the right-hand side at least :math:`T`, up to a
+constant and one logarithm. The smoothness :math:`L` is hidden in the constant, as in the paper.
 
 Readings. ``mean``: client drifts sum to zero, as in classical federated learning. ``drawn``: one draw with mean zero
 per client that stays (Assumptions 5 and 6); the mean of :math:`N` draws is not zero. The scenario with all clients

@@ -23,7 +23,7 @@ is attained, and no :math:`K` belongs into it: more local steps do not lower wha
 ``sharp@client-drift``, along :math:`K` and :math:`N` as well). With drawn drifts the gap does not tend to zero.
 
 **Derivation of the corrected form.** As for Theorem 4.3 with :math:`D = 0`: the published error plus
-:math:`\frac{4G^2}{\mu N}`.
+:math:`\frac{8G^2}{\mu N}`.
 
 For drifts that sum to zero as for Theorem 4.3, strongly convex: :math:`c_1` has no :math:`G^2`, so
 :math:`\frac{G^2}{\mu\varepsilon}` goes, and :math:`\frac{G}{\mu\sqrt\varepsilon}` stays.
@@ -81,7 +81,7 @@ error = (
     G**2 / (mu * N)
     + (sigma**2 / (N * K) + G**2) / (mu * T)
     + (sigma**2 / K + G**2) / (mu**2 * T**2)
-    + mu * F**2 * exp(-mu * eta_max * T / 4)
+    + mu * F**2 * exp(-mu * eta_max * T / 2)
 )
 readings = drawn_forms(
     "drawn",

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fltheory import simulate
+from fltheory import claims, simulate
 from fltheory.bounds._claim import Rejected
 from fltheory.bounds._space import exact
-from fltheory.bounds.cfl import _drift, _round
-from fltheory.bounds.cfl._moments import LARGEST, averaging, best_step, largest
+from fltheory.bounds.cfl import _drift, _round, figure_1
+from fltheory.bounds.cfl._moments import LARGEST, Moments, averaging, best_step, largest
 from fltheory.bounds.cfl._rate_sweeps import BASE, base, everything
 from fltheory.bounds.cfl._rates import Setting, camp_signs
+from fltheory.validation.evaluate import holds
 from fltheory.validation.search import random_points
 
 
@@ -24,6 +25,44 @@ def test_coins_are_fair_and_pairwise_independent(number):
     assert coins.shape[1] == number
     assert not coins.sum(axis=0).any()
     assert np.array_equal(coins.T @ coins, len(coins) * np.eye(number))
+
+
+@pytest.mark.parametrize("part", ["1", "2", "3"])
+def test_coins_fulfil_the_assumptions_on_drifts(part):
+    """In float64 too, where sums of coins are not exactly zero."""
+    claim = claims.index()[f"cfl.lemma-3.5.{part}"].load()
+    for form in claim.forms:
+        source = claim.check_of(form)
+        for point in random_points(source.space, np.random.default_rng(2), 20):
+            env = source.realise(point)
+            assert all(holds(assumption, form, env) for assumption in claim.assumptions_of(form))
+
+
+def _two_rounds(**changed):
+    """Two rounds without drift, on four outcomes."""
+    still = np.zeros((4, 2, 1))
+    numbers = {f"cfl_{name}_sq": 9.0 for name in "ABDG"}
+    env = {"t": 2, "cfl_p": np.array([0.5, 0.5]), "cfl_grad": np.ones((4, 1)), "cfl_delta": still, "cfl_xi": still}
+    return {**env, **numbers, "chance": [0.25] * 4, **changed}
+
+
+def test_drifts_that_depend_on_each_other_are_refused():
+    """Each assumption on drifts refuses what it is there for, and nothing else does."""
+    claim = claims.index()["cfl.lemma-3.5.3"].load()
+    form = claim.form("published@independent")
+    first, second = (coin[:, None] for coin in np.array(_drift.coin_table(2)).T)
+    lasting, alternating = np.stack([first, first], axis=1), np.stack([first, second], axis=1)
+    refused = {
+        "new clients in every round (6, S1)": {"cfl_delta": lasting},
+        "uncorrelated rounds, which no assumption says": {"cfl_xi": lasting},
+        "drifts are uncorrelated (5)": {"cfl_delta": alternating, "cfl_xi": alternating[:, ::-1]},
+        "client drift is centred (5)": {"cfl_delta": np.stack([0 * first, 1 + 0 * first], axis=1)},
+        "model does not depend on the drifts": {"cfl_grad": 2 + first},
+    }
+    for name, changed in refused.items():
+        env = _two_rounds(**changed)
+        assert [a.name for a in claim.assumptions_of(form) if not holds(a, form, env)] == [name]
+    assert all(holds(a, form, _two_rounds(cfl_delta=alternating)) for a in claim.assumptions_of(form))
 
 
 def _base(slopes, turn):
@@ -84,6 +123,24 @@ def test_a_round_is_the_same_on_rationals(growing):
             for name in ("cfl_update", "cfl_lost", "cfl_gap"):
                 np.testing.assert_allclose(np.array(other[name], dtype=float), made[name], atol=1e-9)
     assert seen > 20
+
+
+def test_a_step_is_made_of_what_was_stored():
+    """The sums that the server sends give (32) with the weighted noise, and a noisy memory shifts the step."""
+    later = 0
+    for point in random_points(_round.space(rate=1.0, growing=True), np.random.default_rng(4), 40):
+        try:
+            made, noisy = (_round.realise(point, memory_noise=noise) for noise in (0, point["past"][:-1]))
+        except _round.Rejected:
+            continue
+        later += 1
+        held = np.tensordot(made["cfl_p"][:-1], point["past"][:-1], axes=1)[:, None]
+        for run, shift in ((made, 0 * held), (noisy, held)):
+            expected = run["cfl_grad_tilde"][:, :, :-1] + run["cfl_p"][-1] * run["cfl_nu"] + shift
+            np.testing.assert_allclose(run["cfl_direction"], expected, atol=1e-9)
+            moved = -run["cfl_eta_l"] * run["cfl_direction"]
+            np.testing.assert_allclose(np.diff(run["cfl_w"], axis=2), moved, atol=1e-9)
+    assert later > 10
 
 
 SETTINGS = [
@@ -220,3 +277,25 @@ def test_a_quick_check_has_a_sweep_in_which_the_client_drift_acts(setting):
 def test_checks_of_a_setting_share_what_is_run():
     first, second = (Setting(remembers=True).check(*everything(Setting(remembers=True), "D")) for _ in range(2))
     assert first.source is second.source
+
+
+@pytest.mark.parametrize(
+    ("setting", "numbers"),
+    [
+        ("SRD-LL-GC", {"d": 6, "N": 17, "K": 4, "T": 13, "radius": 7.9}),
+        ("SRD-LL-SC", {"d": 5, "N": 12, "K": 4, "T": 33, "radius": 16.0}),
+        ("SRD-LL-SC", {"d": 2, "N": 19, "K": 2, "T": 43, "radius": 0.23}),
+        ("BRD-SL-GC", {"d": 3, "N": 5, "K": 7, "T": 29, "radius": 0.14}),
+    ],
+)
+@pytest.mark.parametrize(("remembers", "prox"), [(True, 0.0), (False, 0.0), (False, 1.0)])
+def test_best_rates_of_the_figure_are_those_of_a_dense_grid(setting, numbers, remembers, prox):
+    """Also where the loss has a second minimum close to the largest rate."""
+    instance = figure_1.problem(numbers, setting, True)
+    ends = 1e-4, 1.95 / (float(instance.hessian.max()) + prox)
+    rates = np.union1d(np.linspace(*ends, 2000), np.geomspace(*ends, 2000))
+    moments = Moments.of(instance, numbers["K"], remembers=remembers, prox=prox)
+    losses = moments.loss(rates * numbers["K"], np.eye(numbers["T"] + 1)[-1:], power=2)
+    rate, loss = figure_1.tuned(numbers, instance, averaged=False, remembers=remembers, prox=prox)
+    assert rate == pytest.approx(rates[np.argmin(losses)], rel=0.02)
+    assert loss == pytest.approx(losses.min(), rel=2e-3)
