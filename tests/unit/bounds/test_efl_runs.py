@@ -227,16 +227,11 @@ def test_a_client_that_is_kept_or_abandoned(careful):
         mean = point["share"] * active + 1 - point["share"]
         times = np.arange(1, 41)
         weights = [point["share"], 1 - point["share"]]
-        biased = (
-            (1 - point["share"])
-            * point["curvature"][1]
-            / (active * point["share"] * point["curvature"][0] + (1 - point["share"]) * point["curvature"][1])
-        )
         offset = max(4 * theta / mean, 32 * (1 + theta) * high / (low * mean))
-        problem = line(point["curvature"], [0, 1], point["noise"], weights, biased + point["start"])
+        problem = line(point["curvature"], [0, 1], point["noise"], weights, point["start"])
         law = StepCounts(pmf=[[1 - active, active], [0.0, 1.0]])
         kept = expected(problem, law, 1, 16 / (low * mean * (times + offset)), moments=True)
-        alone = line(point["curvature"][1:], [1], point["noise"][1:], [1], 1 + point["start"])
+        alone = line(point["curvature"][1:], [1], point["noise"][1:], [1], point["start"])
         offset = max(4.0, 64 * high / low)
         left = expected(alone, StepCounts(pmf=[[0.0, 1.0]]), 1, 16 / (low * (times + offset)))
         found = (corollary_1.careful if careful else corollary_1.printed)(point)
