@@ -31,7 +31,7 @@ from sympy import Le, Sum
 from fltheory.bounds._algebra import EE, NormSq, Pos
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import E, G_sq, N, eta, j, k
-from fltheory.bounds.efl._round import squares, work_fixed
+from fltheory.bounds.efl._round import bounded_gradients, squares, work_fixed
 from fltheory.bounds.ruan._round import ROUNDS
 from fltheory.bounds.ruan._symbols import p_tau, s_tau, w_bar, w_loc
 
@@ -54,5 +54,6 @@ claim = Claim(
             note="a product in place of a sum, and the positive part",
         ),
     ),
+    assumptions=(bounded_gradients,),
     check=ROUNDS,
 )
