@@ -240,17 +240,19 @@ def test_a_client_that_is_kept_or_abandoned(careful):
         assert found["efl_left_error"] == pytest.approx(left.distance_sq[0, -1], rel=CLOSE)
 
 
-def test_rounds_to_accuracy():
-    point = {"S": 3, "inverse_mu": 2.0, "inverse_epsilon": 40.0}
+@pytest.mark.parametrize(("clients", "weights"), [(3, "equal"), (0, "half")])
+def test_rounds_to_accuracy(clients, weights):
+    point = {"S": clients, "weights": weights, "inverse_mu": 2.0, "inverse_epsilon": 40.0}
     found = table_1.measured(point)
     low, rounds = 0.5, int(found["efl_rounds_distance"]) + 20
-    clients = point["S"]
+    count = int(found["efl_S"])
+    assert count == (clients or 6)
     problem = Quadratic(
-        hessian=np.tile([low, 1.0], (clients, 1)),
-        linear=np.zeros((clients, 2)),
-        constant=np.zeros(clients),
-        sample_counts=np.ones(clients),
-        noise_sq=np.full(clients, 2.0),
+        hessian=np.tile([low, 1.0], (count, 1)),
+        linear=np.zeros((count, 2)),
+        constant=np.zeros(count),
+        sample_counts=np.array([1.0 if weights == "equal" else count - 1.0, *[1.0] * (count - 1)]),
+        noise_sq=np.full(count, 2.0),
         start=np.zeros(2),
     )
     rates = 16 / (low * (np.arange(1, rounds + 1) + 64 / low))
