@@ -40,7 +40,8 @@ weights (``corrected@distance``). If all weights are equal and the clients' func
 E\|\sum_kp^kg^k\|^2 \le L\langle\nabla F(\omega), \omega - \omega^*\rangle + \frac{G^2}S`, and as :math:`\eta_\tau L \le
 \frac14`, :math:`\Delta_{\tau+1} \le (1 - \mu\eta_\tau)\Delta_\tau + \eta_\tau^2\frac{G^2}S`: by the same induction
 :math:`\frac{G^2}{\mu^2S\epsilon} + \frac L{\mu\sqrt\epsilon}` rounds (``corrected@equal``). For the gap nothing is
-corrected: beyond quadratics the last model is known to need a factor :math:`\frac L\mu` or a logarithm more.
+corrected: beyond quadratics the gap is at most :math:`\frac L2` times the squared distance, which costs a factor
+:math:`\frac L\mu`, and no instance shows that it is needed.
 
 **Derivation of the sharp form.** The first term cannot be better: with steps of :math:`\frac{16}{\mu\tau}` a noisy
 quadratic of curvature :math:`\mu` is at a squared distance of the order :math:`\frac{\sigma^2}{\mu^2\tau}\sum_k(p^k)^2`

@@ -194,16 +194,17 @@ def expected(problem, law, steps, rates, **more):
     return simulate(experiment, engine="exact", record=Record(consensus=False, **more))
 
 
-@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize(("when", "start"), [("always", 0.0), ("once", 0.0), ("once", 2.0), ("never", -3.0)])
 @pytest.mark.parametrize("noise", [0.0, 3.0])
-def test_inactive_clients(always, noise):
+def test_inactive_clients(when, start, noise):
     rounds = 30
     half, everyone = StepCounts(pmf=[[0.0, 1.0], [0.5, 0.5]]), StepCounts(pmf=[[0.0, 1.0]])
-    law = half if always else TimeVarying(laws=(half, everyone), starts=(0, 1))
-    mean = np.where(np.logical_or(always, np.arange(rounds) == 0), 0.75, 1.0)
-    rates = 16 / (mean * (np.arange(1, rounds + 1) + 64 / 0.75))
-    engine = expected(line([1, 1], [-1, 1], [noise, noise], [1, 1], 0), law, 1, rates)
-    found = section_4_1.run({"tau": rounds, "noise": noise, "when": "always" if always else "once"})
+    law = {"always": half, "once": TimeVarying(laws=(half, everyone), starts=(0, 1)), "never": everyone}[when]
+    inactive = {"always": rounds, "once": 1, "never": 0}[when]
+    mean = np.where(np.arange(rounds) < inactive, 0.75, 1.0)
+    rates = 16 / (mean * (np.arange(1, rounds + 1) + 64 / mean.min()))
+    engine = expected(line([1, 1], [-1, 1], [noise, noise], [1, 1], start), law, 1, rates)
+    found = section_4_1.run({"tau": rounds, "noise": noise, "when": when, "start": start})
     assert found["efl_distance"] == pytest.approx(engine.distance_sq[0, -1], rel=CLOSE, abs=1e-15)
 
 
