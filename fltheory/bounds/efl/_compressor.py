@@ -79,8 +79,8 @@ RUNS: Mapping[str, Parameter] = {
 SPACE = Space(RUNS)
 
 
-def run(point: Params, books: str, *, compressed: bool = True) -> dict[str, Any]:
-    """Return models, residuals and messages of a run of Algorithm 1."""
+def run(point: Params, books: str, *, compressed: bool = True, rates: Any = None) -> dict[str, Any]:
+    """Return models, residuals and messages of a run of Algorithm 1; ``rates`` gives every round its own rate."""
     clients, count = point["N"], asked_for(point["q"], point["d"])
 
     def st(values: Any) -> Any:
@@ -91,13 +91,14 @@ def run(point: Params, books: str, *, compressed: bool = True) -> dict[str, Any]
     own, rest = [[0 * copy] * clients], [0 * copy]
     inputs, gradients, coefficients = [], [], []
     for index in range(point["T"]):
+        rate = point["eta"] if rates is None else rates[index]
         total, moved, left, seen, used = 0 * copy, 0 * copy, [], [], []
         for k in range(clients):
             local, path = copies[-1], []
             for step in range(point["E"] + 1):
                 path.append(point["curvature"][k] * (local - point["centre"][k]))
                 if step < point["s"][index][k]:
-                    local = local - point["eta"] * path[-1]
+                    local = local - rate * path[-1]
             seen.append(path)
             if point["s"][index][k] == 0:
                 used.append(0 * point["p"][index][k])
@@ -123,7 +124,7 @@ def run(point: Params, books: str, *, compressed: bool = True) -> dict[str, Any]
         "efl_rounds": point["T"],
         "N": clients,
         "E": point["E"],
-        "eta": point["eta"],
+        "eta": point["eta"] if rates is None else rates,
         "efl_server": models,
         "efl_client": copies,
         "efl_virtual": averages,

@@ -158,6 +158,18 @@ def test_the_run_in_exact_arithmetic_is_that_of_the_algorithm(books):
         np.testing.assert_allclose(np.stack(found["efl_server"]), engine.curve("models")[0], rtol=CLOSE, atol=CLOSE)
 
 
+@pytest.mark.parametrize("books", ["000", "consistent"])
+def test_a_long_run_in_other_books_is_that_of_the_algorithm(books):
+    point = {**theorem_1_compressed.twice, "T": 40}
+    found = theorem_1_compressed.realise_books(point, books=books)
+    algorithm = EFL(elasticity=0.0, compression=0.5, bookkeeping="printed" if books == "000" else "consistent")
+    observed = _runs.observe(point, algorithm)
+    assert found["efl_distance"] == pytest.approx(observed.env["efl_distance"][20:].mean(), rel=CLOSE)
+    for name in ("G_sq", "efl_start", "efl_gaps", "theta"):
+        assert found[name] == pytest.approx(observed.env[name], rel=CLOSE, abs=1e-15)
+    assert found["efl_B_sum"] == pytest.approx(observed.env["efl_B_sum"][-1], rel=CLOSE)
+
+
 @pytest.mark.parametrize("ties", ["exact", "threshold"])
 def test_the_compressor_in_exact_arithmetic_is_that_of_the_package(ties):
     rng = np.random.default_rng(1)
