@@ -245,7 +245,11 @@ def observe(point: Params, algorithm: EFL, *, replicates: int = 0, last: bool = 
     )
     course = (sampled(run, replicates=replicates) if replicates else enumerated(run, laws)).without(extra)
     mean = course.mean
-    env |= {"G_sq": float(course.gradient_sq.max()), "efl_start": mean[0]}
+    env |= {
+        "G_sq": float(course.gradient_sq.max()),
+        "ruan_gradient_sq": course.gradient_sq,
+        "efl_start": mean[0],
+    }
     curves: dict[str, Any] = _theorem.constants(planned, env) | {"efl_distance": mean[1:]}
     if last:
         curves = {name: np.ravel(value)[-1] for name, value in curves.items()}

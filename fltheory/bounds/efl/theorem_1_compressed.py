@@ -179,8 +179,8 @@ def realise_books(point: Params, *, books: str) -> dict[str, Any]:
     }
     found = _compressor.run(run, books, rates=rates)
     distances = norm_sq(np.stack(found["efl_server"]) - problem.objective().w_star)
-    gradients = np.array(found["efl_gradient"])[:, :, : point["E"]]
-    env |= {"G_sq": float(norm_sq(gradients).max()), "efl_start": distances[0]}
+    gradients = norm_sq(np.array(found["efl_gradient"])[:, :, : point["E"]])
+    env |= {"G_sq": float(gradients.max()), "ruan_gradient_sq": gradients, "efl_start": distances[0]}
     last = {name: np.ravel(value)[-1] for name, value in _theorem.constants(planned, env).items()}
     return env | last | {"efl_distance": float(distances[rounds // 2 + 1 :].mean())}
 
@@ -309,11 +309,11 @@ claim = Claim(
             variant="corrected",
             statement=residuals,
             where=with_residuals,
-            assumptions=(_theorem.SOME_WORK, *whole_rounds),
+            assumptions=(*_theorem.ASSUMPTIONS, *whole_rounds),
             note="consistent bookkeeping, complete or inactive clients; residuals in the second-order term",
         ),
     ),
-    assumptions=(_theorem.SOME_WORK,),
+    assumptions=_theorem.ASSUMPTIONS,
     uses=("efl.theorem-1", "efl.lemma-1", "efl.algorithm-1", "efl.algorithm-2"),
     check=_runs_with("exact", "consistent"),
 )

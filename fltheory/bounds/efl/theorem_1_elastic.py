@@ -167,7 +167,7 @@ claim = Claim(
             note="constants and learning rate of the plain functions; the elastic term as a perturbation",
         ),
     ),
-    assumptions=(_theorem.SOME_WORK,),
+    assumptions=_theorem.ASSUMPTIONS,
     uses=("efl.theorem-1", "efl.eq-3"),
     check=Instances(space=space, realise=functools.partial(realise, moving=False), rational=False),
 )
