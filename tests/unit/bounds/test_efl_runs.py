@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fltheory import Experiment, Participation, simulate
-from fltheory.algorithms.efl import EFL
+from fltheory.algorithms.efl import EFL, State
 from fltheory.algorithms.ruan import Ruan
 from fltheory.bounds._claim import Rejected
 from fltheory.bounds._space import Space
@@ -100,6 +100,22 @@ def test_gradients_along_all_courses_have_the_exact_second_moments():
         steps = experiment.participation.local_steps
         norms = local_gradient_sq(experiment.problem, mean[:-1], covariance[:-1], rates, steps)
         np.testing.assert_allclose(course.gradient_sq, norms.max(axis=(1, 2)), rtol=1e-7, atol=CLOSE)
+
+
+def test_the_minimiser_of_a_round_has_no_gradient_with_the_elastic_term():
+    rng = np.random.default_rng(4)
+    for experiment, _ in runs(3, elasticity=0.3):
+        problem, algorithm = experiment.problem, experiment.algorithm
+        u, v = (
+            rng.uniform(0.1, 2, (5, problem.num_clients, problem.dim)),
+            rng.normal(size=(5, problem.num_clients, problem.dim)),
+        )
+        start = np.zeros((5, problem.dim))
+        state = State(w=start, w_client=start, residual=start, client_residual=v, u=u, v=v)
+        found = _runs._with_pull(problem, algorithm, state)
+        slope = (problem.weights @ problem.hessian) * found + problem.weights @ problem.linear
+        pull = algorithm.elasticity * (u * found[:, None] - v).sum(axis=1)
+        np.testing.assert_allclose(slope + pull, 0.0, atol=CLOSE)
 
 
 def test_too_many_courses_are_refused():
