@@ -5,13 +5,19 @@ all entries not below the :math:`k`-th largest are kept, and their sum is divide
 exactly :math:`k`, of equal ones those that come first. :class:`fltheory.compression.SparseTernary` is the same on
 floats.
 
-A run of Algorithm 1 has a few rounds in which every client takes local steps on
-:math:`F_k(w) = \frac12\sum_a h_{ka}(w_a - c_{ka})^2` from its copy of the model. Three ways of keeping the books:
+A run of Algorithm 1 has a few rounds in which clients take local steps on
+:math:`F_k(w) = \frac12\sum_a h_{ka}(w_a - c_{ka})^2` from their copy of the model. Ways of keeping the books:
 
 * ``000``: clients send :math:`\mathrm{ST}(\Delta^k)`, the server moves by :math:`\Delta^G`, the clients by
   :math:`\mathrm{ST}(\Delta^G)` (the box of the long version);
 * ``003``: clients send :math:`\Delta^k` and move by :math:`\Delta^G`, like the server (the box of the short version);
+* ``text``: clients send :math:`\mathrm{ST}(\Delta^k)` and move by :math:`\Delta^G`, like the server (the text of both
+  versions, which has :math:`\mathrm{ST}(\Delta^G)` broadcast and :math:`\Delta^G` added in the next sentence);
 * ``consistent``: clients send :math:`\mathrm{ST}(\Delta^k)`, and everybody moves by :math:`\mathrm{ST}(\Delta^G)`.
+
+A client with :math:`s_\tau^k = 0` "cannot respond to the server", as both versions say: its coefficient is 0 whatever
+the point says, and its residual stays, as in :class:`fltheory.algorithms.efl.EFL`. (The boxes are silent about it; a
+loop over no steps would have such a client send its residual.)
 """
 
 from __future__ import annotations
@@ -73,8 +79,8 @@ RUNS: Mapping[str, Parameter] = {
 SPACE = Space(RUNS)
 
 
-def run(point: Params, books: str, *, compressed: bool = True) -> dict[str, Any]:
-    """Return models, residuals and messages of a run of Algorithm 1."""
+def run(point: Params, books: str, *, compressed: bool = True, rates: Any = None) -> dict[str, Any]:
+    """Return models, residuals and messages of a run of Algorithm 1; ``rates`` gives every round its own rate."""
     clients, count = point["N"], asked_for(point["q"], point["d"])
 
     def st(values: Any) -> Any:
@@ -83,46 +89,50 @@ def run(point: Params, books: str, *, compressed: bool = True) -> dict[str, Any]
     copy = point["start"]
     models, copies, averages = [copy], [copy], [copy]
     own, rest = [[0 * copy] * clients], [0 * copy]
-    inputs, gradients, changes = [], [], []
+    inputs, gradients, coefficients = [], [], []
     for index in range(point["T"]):
-        total, moved, left, seen, told = 0 * copy, 0 * copy, [], [], []
+        rate = point["eta"] if rates is None else rates[index]
+        total, moved, left, seen, used = 0 * copy, 0 * copy, [], [], []
         for k in range(clients):
             local, path = copies[-1], []
             for step in range(point["E"] + 1):
                 path.append(point["curvature"][k] * (local - point["centre"][k]))
                 if step < point["s"][index][k]:
-                    local = local - point["eta"] * path[-1]
+                    local = local - rate * path[-1]
+            seen.append(path)
+            if point["s"][index][k] == 0:
+                used.append(0 * point["p"][index][k])
+                left.append(own[-1][k])
+                continue
             change = own[-1][k] + local - copies[-1]
             message = change if books == "003" else st(change)
+            used.append(point["p"][index][k])
             left.append(change - st(change))
-            seen.append(path)
-            told.append(change)
-            total = total + point["p"][index][k] * message
-            moved = moved + point["p"][index][k] * (local - copies[-1])
+            total = total + used[-1] * message
+            moved = moved + used[-1] * (local - copies[-1])
         update = rest[-1] + total
         broadcast = st(update)
         models.append(models[-1] + (broadcast if books == "consistent" else update))
-        copies.append(copies[-1] + (update if books == "003" else broadcast))
+        copies.append(copies[-1] + (update if books in ("003", "text") else broadcast))
         averages.append(averages[-1] + moved)
         own.append(left)
         rest.append(update - broadcast)
         inputs.append(total)
         gradients.append(seen)
-        changes.append(told)
+        coefficients.append(used)
     return {
         "efl_rounds": point["T"],
         "N": clients,
         "E": point["E"],
-        "eta": point["eta"],
+        "eta": point["eta"] if rates is None else rates,
         "efl_server": models,
         "efl_client": copies,
         "efl_virtual": averages,
         "efl_residual": rest,
         "efl_residual_k": own,
         "efl_received": inputs,
-        "efl_coefficient": point["p"],
+        "efl_coefficient": coefficients,
         "efl_gradient": gradients,
-        "efl_change": changes,
         "efl_steps": np.asarray(point["s"]),
     }
 

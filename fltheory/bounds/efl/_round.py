@@ -12,14 +12,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sympy import Expr, Sum
+from sympy import Expr, Le, Sum
 
-from fltheory.bounds._algebra import EE, Pos
-from fltheory.bounds._claim import Instances
+from fltheory.bounds._algebra import EE, Norm, NormSq, Pos, family, scalar
+from fltheory.bounds._claim import Assumption, Instances
 from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real, Space
-from fltheory.bounds._symbols import E, G_sq, Gamma, L, N, k, mu, p, sigma_sq
+from fltheory.bounds._symbols import E, G_sq, Gamma, L, N, i, j, k, mu, p, sigma_sq
 from fltheory.bounds.ruan._round import CLIENTS, NOISE, clients_of, constants, play
-from fltheory.bounds.ruan._symbols import p_drawn, p_tau, s_drawn, s_tau, theta
+from fltheory.bounds.ruan._symbols import g_loc, p_drawn, p_tau, s_drawn, s_tau, theta
+from fltheory.problem import Origin
 
 DRAWN: Mapping[str, Parameter] = {
     **CLIENTS,
@@ -62,11 +63,19 @@ def realise_drawn(point: Params) -> dict[str, Any]:
         theta_value = point["multiple"][0]
     rate = point["rate"] * clients.largest_rate(steps, theta_value)
     ends, chances, coefficients, completed, averaged = [], [], [], [], []
+    drifts, noises, pulls, moments = [], [], [], []
     second: Any = 0
     for chance, steps_done, multiples in cases:
         played = play(clients, point, rate, steps_done, clients.weights * multiples)
         outcomes = len(played.averaged)
         second = played.second_moment if played.second_moment > second else second
+        used = (clients.weights * multiples)[:, None] * played.works
+        apart = played.averaged[:, None, :-1] - played.local[:, :, :-1]
+        drifts.extend((used * (apart * apart).sum(axis=-1)).sum(axis=(1, 2)))
+        pulls.extend((used[..., None] * played.stochastic).sum(axis=1))
+        noise = (used[..., None] * (played.full - played.stochastic)).sum(axis=1)
+        noises.extend((noise * noise).sum(axis=(1, 2)))
+        moments.extend([(played.stochastic * played.stochastic).sum(axis=(0, 3)) / outcomes] * outcomes)
         ends.extend(played.averaged[:, -1])
         averaged.extend(played.averaged)
         chances.extend([chance / outcomes] * outcomes)
@@ -86,6 +95,10 @@ def realise_drawn(point: Params) -> dict[str, Any]:
         "w_bar": averaged,
         "chance": chances,
         "G_sq": second,
+        "efl_drift": drifts,
+        "efl_noise_sq": noises,
+        "efl_pull": pulls,
+        "efl_moment": moments,
         # Equal in exact arithmetic; floats may differ by rounding.
         "efl_r_tau": 1 if spread * 10**9 > max(shares) else 0,
     }
@@ -100,6 +113,33 @@ QUIET_DRAWN_ROUNDS = Instances(
     realise=realise_drawn,
 )
 """The same without noise, for statements that it does not enter."""
+
+drift_sum = scalar(
+    "efl_drift",
+    r"\sum_{j=0}^{E-1}\sum_{k=1}^{N} p_\tau^k\alpha_{\tau E+j}^k\|\bar w_{\tau E+j} - w_{\tau E+j}^k\|^2",
+    "weighted distances of local models to the virtual one, summed over the round",
+    random=True,
+)
+noise_sum = scalar(
+    "efl_noise_sq",
+    r"\sum_{j=0}^{E-1}\|\sum_{k=1}^{N} p_\tau^k\alpha_{\tau E+j}^k(\bar g_{\tau E+j}^k - g_{\tau E+j}^k)\|^2",
+    "squared aggregated noise, summed over the round",
+    random=True,
+)
+pull = family(
+    "efl_pull",
+    r"\sum_{k=1}^{N} p_\tau^k\alpha_{\tau E+<0>}^k g_{\tau E+<0>}^k",
+    "aggregated stochastic gradient of a step, as drawn",
+    first=0,
+    random=True,
+)
+moment = family(
+    "efl_moment",
+    r"\mathbb{E}_\xi\|g_{\tau E+<1>}^{<0>}\|^2",
+    "mean squared gradient of a client in a step, given participation",
+    first=(1, 0),
+    random=True,
+)
 
 FACTOR: Expr = 2 + mu / (2 * (1 + theta) * L)
 
@@ -140,6 +180,31 @@ B_PROVED = second_order(p_drawn, s_drawn, inner_proved(p_drawn, s_drawn)) + (4 *
 
 METRIC = Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N))
 """Weighted metric of those who work."""
+
+LENGTH = Sum(Norm(pull[j]), (j, 0, E - 1)) ** 2
+r""":math:`(\sum_jh_{\tau E+j})^2`, of which :math:`\overline H_\tau` is the mean over the noise."""
+
+
+def second_order_sum(scale: Any) -> Expr:
+    r"""Return :math:`B_\tau`, the sum of (47) over the round; ``scale`` multiplies the drift."""
+    return FACTOR * scale * drift_sum + noise_sum + 2 * (2 + theta) * L * METRIC
+
+
+bounded_gradients = Assumption(
+    "bounded gradients (Assumption 4)",
+    Le(EE(NormSq(g_loc[k, i])), G_sq),
+    Origin.MEASURED,
+    over=((k, 1, N), (i, 0, E - 1)),
+)
+bounded_coefficients = Assumption(
+    "bounded coefficients (Assumption 5)", Le(p_tau[k], theta * p[k]), Origin.DECLARED, over=((k, 1, N),)
+)
+bounded_gradients_drawn = Assumption(
+    "bounded gradients (Assumption 4)", Le(moment[k, i], G_sq), Origin.MEASURED, over=((k, 1, N), (i, 0, E - 1))
+)
+bounded_coefficients_drawn = Assumption(
+    "bounded coefficients (Assumption 5)", Le(p_drawn[k], theta * p[k]), Origin.DECLARED, over=((k, 1, N),)
+)
 
 work_fixed = Sum(p_tau[k] * s_tau[k], (k, 1, N))
 work_drawn = EE(Sum(p_drawn[k] * s_drawn[k], (k, 1, N)))

@@ -122,12 +122,14 @@ def plan(point: Params, problem: Quadratic, rounds: int) -> _theorem.Schedule:
 class Course(NamedTuple):
     """Courses of a run: their chances, squared distances and gradients.
 
-    ``distance_sq`` has shape ``(courses, rounds + 1)``, ``gradient_sq`` is per round, the largest of all clients and
-    steps, ``elastic`` the largest expected elastic term at the minimiser.
+    ``distance_sq`` has shape ``(courses, rounds + 1)``, as has ``moving_sq``, which is about the minimiser with the
+    elastic term of the round; ``gradient_sq`` is per round, the largest of all clients and steps, ``elastic`` the
+    largest expected elastic term at the minimiser.
     """
 
     chance: Floats
     distance_sq: Floats
+    moving_sq: Floats
     gradient_sq: Floats
     elastic: float
 
@@ -138,7 +140,11 @@ class Course(NamedTuple):
 
     def without(self, rounds: int) -> Course:
         """Return the courses without their first rounds."""
-        return self._replace(distance_sq=self.distance_sq[:, rounds:], gradient_sq=self.gradient_sq[rounds:])
+        return self._replace(
+            distance_sq=self.distance_sq[:, rounds:],
+            moving_sq=self.moving_sq[:, rounds:],
+            gradient_sq=self.gradient_sq[rounds:],
+        )
 
 
 class _Watched:
@@ -245,7 +251,11 @@ def observe(point: Params, algorithm: EFL, *, replicates: int = 0, last: bool = 
     )
     course = (sampled(run, replicates=replicates) if replicates else enumerated(run, laws)).without(extra)
     mean = course.mean
-    env |= {"G_sq": float(course.gradient_sq.max()), "efl_start": mean[0]}
+    env |= {
+        "G_sq": float(course.gradient_sq.max()),
+        "ruan_gradient_sq": course.gradient_sq,
+        "efl_start": mean[0],
+    }
     curves: dict[str, Any] = _theorem.constants(planned, env) | {"efl_distance": mean[1:]}
     if last:
         curves = {name: np.ravel(value)[-1] for name, value in curves.items()}
@@ -260,6 +270,7 @@ def _follow(run: Experiment, chance: Floats, rounds: Iterator[Round]) -> Course:
     optimum = problem.objective().w_star
     state: State = algorithm.init(np.tile(run.start, (len(chance), 1)), oracle, problem.weights)
     distances, gradients, elastic = [norm_sq(state.w - optimum)], [], 0.0
+    moving = [norm_sq(state.w - _with_pull(problem, algorithm, state))]
     for index, work in enumerate(rounds):
         oracle.begin_round(index)
         watched = _Watched(oracle)
@@ -267,9 +278,17 @@ def _follow(run: Experiment, chance: Floats, rounds: Iterator[Round]) -> Course:
         if not np.abs(state.w).max() < HUGE:
             raise Rejected("the run diverges")
         distances.append(norm_sq(state.w - optimum))
+        moving.append(norm_sq(state.w - _with_pull(problem, algorithm, state)))
         gradients.append(max(float((chance @ norms).max()) for norms in watched.norms))
         if algorithm.elasticity:
             anchors = np.divide(state.v, state.u, out=np.zeros_like(state.v), where=state.u > 0)
             pulls = algorithm.elasticity / 2 * (state.u * (optimum - anchors) ** 2).sum(axis=(1, 2))
             elastic = max(elastic, float(chance @ pulls))
-    return Course(chance, np.stack(distances, axis=1), np.array(gradients), elastic)
+    return Course(chance, np.stack(distances, axis=1), np.stack(moving, axis=1), np.array(gradients), elastic)
+
+
+def _with_pull(problem: Any, algorithm: EFL, state: State) -> Floats:
+    """Return the minimiser of the objective with the elastic term of the coming round."""
+    bend = problem.weights @ problem.hessian
+    pulled = bend * problem.objective().w_star + algorithm.elasticity * state.v.sum(axis=1)
+    return np.asarray(pulled / (bend + algorithm.elasticity * state.u.sum(axis=1)))

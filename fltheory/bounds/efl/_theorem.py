@@ -15,13 +15,14 @@ from sympy import Expr, Gt, Le, Max
 from fltheory.bounds._algebra import EE, compiled, scalar
 from fltheory.bounds._claim import Assumption
 from fltheory.bounds._space import Integer, Integers, Parameter, Params, Real
-from fltheory.bounds._symbols import E, L, mu, tau
+from fltheory.bounds._symbols import E, G_sq, L, mu, tau
 from fltheory.bounds.efl._round import B_PRINTED, B_PROVED, METRIC
 from fltheory.bounds.efl._symbols import C, H, J, distance, gamma, start
 from fltheory.bounds.ruan import _theorem
 from fltheory.bounds.ruan._symbols import theta
 from fltheory.checks import Floats, Ints
 from fltheory.participation import Participation, Scheme, TimeVarying
+from fltheory.problem import Origin
 from fltheory.quadratic.problem import Quadratic
 from fltheory.rates import Table
 
@@ -62,7 +63,12 @@ LONG_VERSION = (OFFSET, (C, FIRST + SCALE * B_sum), WITH_MU)
 CORRECTED = (OFFSET, (C, FIRST + SCALE * B_sum_proved), WITH_MU)
 """Constants that are proved for the algorithm without compression and elastic term."""
 
-SOME_WORK = Assumption("some updates are aggregated", Gt(least, 0))
+ratio = scalar("efl_ratio", r"\frac{p_\tau^k}{p^k}", "largest ratio of coefficient and weight of each law of a run")
+ASSUMPTIONS = (
+    Assumption("some updates are aggregated", Gt(least, 0)),
+    Assumption("bounded gradients (Assumption 4)", Le(_theorem.gradient_sq, G_sq), Origin.MEASURED),
+    Assumption("bounded coefficients (Assumption 5)", Le(ratio, theta)),
+)
 
 
 def clients() -> dict[str, Parameter]:
@@ -155,6 +161,7 @@ def setting(problem: Quadratic, plan: Schedule, **other: Any) -> dict[str, Any]:
         "E": plan.participation.local_steps,
         **_theorem.constants(problem),
         "theta": max(law["theta"] for law in plan.laws),
+        "efl_ratio": np.array([law["theta"] for law in plan.laws]),
         "efl_least": min(law["mean_ps"] for law in plan.laws),
     }
     return known | other

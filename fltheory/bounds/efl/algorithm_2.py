@@ -23,8 +23,10 @@ contracts as well.)
 
 **Derivation of the sharp form.** Given the sum :math:`k\mu_{\mathrm{ST}}` of the kept magnitudes, :math:`\|T\|^2` is
 convex in them, hence largest at a vertex: one entry alone, :math:`k^2\mu_{\mathrm{ST}}^2`, or all :math:`n` equal,
-:math:`n\mu_{\mathrm{ST}}^2`. So :math:`k\mu_{\mathrm{ST}}^2 \ge \min(\frac1k, \frac kn)\|T\|^2`. The second is
-attained, the first approached by one entry among tiny ones.
+:math:`n\mu_{\mathrm{ST}}^2` (the vertices with :math:`1 < m < k` equal entries have
+:math:`\frac{k^2}m\mu_{\mathrm{ST}}^2`, less than the first). So :math:`k\mu_{\mathrm{ST}}^2 \ge \min(\frac1k, \frac
+kn)\|T\|^2`. For :math:`k^2 \le n` the smaller one is :math:`\frac kn` and is attained by equal entries; otherwise it is
+:math:`\frac1k` and is approached by one entry among tiny ones.
 
 Instances: vectors of one to six entries, ties included, and any fraction.
 
@@ -106,7 +108,7 @@ claim = Claim(
         Form(
             variant="sharp",
             statement=Le(error, (1 - Min(1 / asked, asked / length)) * NormSq(vector)),
-            note="attained by equal entries",
+            note="attained by equal entries if k^2 <= n, otherwise approached by one entry among tiny ones",
         ),
     ),
     check=Instances(space=space, realise=_exact),

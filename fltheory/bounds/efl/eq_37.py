@@ -5,7 +5,8 @@ r"""Equation (37): strong convexity between a local model and the optimum.
    E+j}^k .
 
 Printed with the minimum :math:`\widetilde F_k^*` of client :math:`k`, where strong convexity gives the value at
-:math:`\omega^*`; they differ by :math:`D_k`. (38) repeats it, the last lines of (42) have it right.
+:math:`\omega^*`; they differ by :math:`D_k`. (38) and (39) repeat it; (42) has it right from its
+first line on.
 
 **Derivation of the corrected form.** :math:`\widetilde F_k(\omega^*) \ge \widetilde F_k(\omega) +
 \langle\nabla\widetilde F_k(\omega), \omega^* - \omega\rangle + \frac\mu2\|\omega - \omega^*\|^2` at :math:`\omega =

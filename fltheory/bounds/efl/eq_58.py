@@ -20,7 +20,7 @@ from sympy import Expr, Le, Sum, sqrt
 from fltheory.bounds._algebra import EE, NormSq
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import E, G_sq, N, j, k
-from fltheory.bounds.efl._round import squares
+from fltheory.bounds.efl._round import bounded_gradients, squares
 from fltheory.bounds.ruan._round import ROUNDS
 from fltheory.bounds.ruan._symbols import active, g_loc, p_tau, s_tau
 
@@ -44,6 +44,7 @@ claim = Claim(
             ),
         ),
     ),
+    assumptions=(bounded_gradients,),
     uses=("efl.lemma-2", "efl.lemma-3"),
     check=ROUNDS,
 )

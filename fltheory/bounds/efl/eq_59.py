@@ -27,7 +27,13 @@ from sympy import Eq, Le, Sum
 from fltheory.bounds._algebra import EE
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import E, eta, i
-from fltheory.bounds.efl._round import inner_printed, inner_proved, second_order
+from fltheory.bounds.efl._round import (
+    bounded_coefficients,
+    bounded_gradients,
+    inner_printed,
+    inner_proved,
+    second_order,
+)
 from fltheory.bounds.ruan._round import ROUNDS, excess
 from fltheory.bounds.ruan._symbols import p_tau, s_tau
 
@@ -52,6 +58,7 @@ claim = Claim(
             note="an inequality, with a product and the positive part",
         ),
     ),
+    assumptions=(bounded_gradients, bounded_coefficients),
     uses=("efl.lemma-2", "efl.lemma-3"),
     check=ROUNDS,
 )

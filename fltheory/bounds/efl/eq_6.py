@@ -8,8 +8,9 @@ conclude
 
 Two things are off. The sum runs to :math:`s_\tau^k` inclusive, although the client takes :math:`s_\tau^k` steps (the
 same slip is in (13), where it runs to :math:`E`); and :math:`\Delta\omega^k` contains the client's residual, which
-has vanished. In the long version the server moreover receives :math:`\mathrm{ST}(\Delta\omega^k)`, not
-:math:`\Delta\omega^k`.
+has vanished. The second is seen by itself with :math:`s_\tau^k` terms in the sum (``published@003-residual``), where it
+takes a second round. In the long version the server moreover receives :math:`\mathrm{ST}(\Delta\omega^k)`, not
+:math:`\Delta\omega^k` (``published@000-residual``: one round suffices).
 
 **Derivation of the corrected form.** :math:`\Delta\omega^k = R_{\mathrm{old}}^k - \eta_\tau\sum_{j=0}^{s-1} g_{\tau
 E+j}^k` by the definition of the local steps; if it is compressed, :math:`\mathrm{ST}(\Delta\omega^k) = \Delta\omega^k
@@ -17,7 +18,7 @@ E+j}^k` by the definition of the local steps; if it is compressed, :math:`\mathr
 
 Instances: up to three rounds of the algorithm on quadratics; the gradient of index :math:`s_\tau^k` is the one at the
 client's last model. :math:`\tau` counts rounds from 0, and residuals carry the number of the round before which they
-are in force.
+are in force. Inactive clients have the coefficient 0 (:mod:`~fltheory.bounds.efl._compressor`).
 
 Source: EFL, section 3.1, (6), both versions.
 """
@@ -69,6 +70,20 @@ claim = Claim(
             over=every,
             check=short_version,
             note="clients send uncompressed updates",
+        ),
+        Form(
+            variant="published@000-residual",
+            statement=_after(0, steps[tau, k] - 1),
+            over=every,
+            check=long_version,
+            note="clients send compressed updates; the sum over the steps that are taken",
+        ),
+        Form(
+            variant="published@003-residual",
+            statement=_after(0, steps[tau, k] - 1),
+            over=every,
+            check=short_version,
+            note="clients send uncompressed updates; the sum over the steps that are taken",
         ),
         Form(
             variant="corrected@000",

@@ -14,7 +14,9 @@ the theorem (``published@003``),
 
 .. math:: C_\tau = \max\Bigl\{\gamma^2\,\mathbb E\|\omega_0^G - \omega^*\|^2,\ \sum_{t<\tau} b_t\Bigr\} ,
 
-it is not: while the first one dominates, :math:`C_\tau` does not grow and there is no room for :math:`b_\tau`.
+it is not: while the first one dominates, :math:`C_\tau` does not grow and there is no room for :math:`b_\tau`. (The
+print moreover divides all terms by the square of :math:`\mathbb E[\sum_k p_\tau^k s_\tau^k]` of the current round; here
+each :math:`b_t` has its own, and the other fault is shown on the page of :mod:`~fltheory.bounds.efl.theorem_1`.)
 
 **Derivation of the corrected form.** A sum in place of the maximum, :math:`C_\tau = \gamma^2\,\mathbb E\|\omega_0^G -
 \omega^*\|^2 + \sum_{t<\tau}b_t`, is what the last line uses. It is at most twice the maximum.

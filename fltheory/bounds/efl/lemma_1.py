@@ -17,7 +17,8 @@ which for constant coefficients is :math:`\omega_{\tau E}^G + R_{\tau E}^G + \su
 compression (``corrected@uncompressed``) all residuals vanish and the lemma is true as printed.
 
 Instances: up to three rounds of the algorithm on quadratics, coefficients and step counts that change from round to
-round, both rules for ties. Residuals carry the number of the round before which they are in force.
+round, both rules for ties. Residuals carry the number of the round before which they are in force. Inactive clients
+have the coefficient 0 and keep their residual.
 
 Source: EFL (long version), appendix A.2.1, (12)-(15).
 """

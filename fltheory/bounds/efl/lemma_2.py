@@ -18,10 +18,11 @@ from __future__ import annotations
 from sympy import Le, Sum
 
 from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds._claim import Assumption, Claim, Form, Kind, Source
 from fltheory.bounds._symbols import N, k, sigma_sq
 from fltheory.bounds.ruan import lemma_a_2
 from fltheory.bounds.ruan._symbols import g, g_bar, p_tau
+from fltheory.problem import Origin
 
 claim = Claim(
     id="efl.lemma-2",
@@ -36,7 +37,14 @@ claim = Claim(
             ),
         ),
     ),
-    assumptions=lemma_a_2.claim.assumptions,
+    assumptions=(
+        Assumption(
+            "bounded variance (Assumption 3)",
+            Le(EE(NormSq(g[k] - g_bar[k])), sigma_sq[k]),
+            Origin.DECLARED,
+            over=((k, 1, N),),
+        ),
+    ),
     uses=("efl.eq-18",),
     check=lemma_a_2.claim.check,
 )

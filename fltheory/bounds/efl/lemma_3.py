@@ -8,7 +8,8 @@ As published, for :math:`0 \le j < E`,
 
 The proof multiplies :math:`(\sum_k p_\tau^k - 2)` with the last sum, see (24) and (28); the print adds them. So the
 right-hand side is negative if clients are inactive and :math:`\sum_k p_\tau^k < 2`, and too small if coefficients are
-large, where :math:`\sum_k p_\tau^k` factors are lost.
+large, where :math:`\sum_k p_\tau^k` factors are lost. (The left-hand side of (29) is printed with
+:math:`\bar\omega_{\tau E+j}` for :math:`\bar\omega_{\tau E}`.)
 
 **Derivation of the corrected form.** By (24) the left-hand side is the expectation of :math:`(\sum_k p_\tau^k -
 2)\|\bar\omega_{\tau E+j} - \bar\omega_{\tau E}\|^2 + \sum_k p_\tau^k\|\omega_{\tau E+j}^k - \bar\omega_{\tau E}\|^2`.
@@ -31,7 +32,7 @@ from sympy import Le, Sum
 from fltheory.bounds._algebra import EE, NormSq, Pos
 from fltheory.bounds._claim import Claim, Form, Kind, Source
 from fltheory.bounds._symbols import E, G_sq, N, eta, j, k
-from fltheory.bounds.efl._round import squares, work_fixed
+from fltheory.bounds.efl._round import bounded_gradients, squares, work_fixed
 from fltheory.bounds.ruan._round import ROUNDS
 from fltheory.bounds.ruan._symbols import p_tau, s_tau, w_bar, w_loc
 
@@ -54,5 +55,6 @@ claim = Claim(
             note="a product in place of a sum, and the positive part",
         ),
     ),
+    assumptions=(bounded_gradients,),
     check=ROUNDS,
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fltheory import Experiment, Participation, simulate
-from fltheory.algorithms.efl import EFL
+from fltheory.algorithms.efl import EFL, State
 from fltheory.algorithms.ruan import Ruan
 from fltheory.bounds._claim import Rejected
 from fltheory.bounds._space import Space
@@ -102,6 +102,22 @@ def test_gradients_along_all_courses_have_the_exact_second_moments():
         np.testing.assert_allclose(course.gradient_sq, norms.max(axis=(1, 2)), rtol=1e-7, atol=CLOSE)
 
 
+def test_the_minimiser_of_a_round_has_no_gradient_with_the_elastic_term():
+    rng = np.random.default_rng(4)
+    for experiment, _ in runs(3, elasticity=0.3):
+        problem, algorithm = experiment.problem, experiment.algorithm
+        u, v = (
+            rng.uniform(0.1, 2, (5, problem.num_clients, problem.dim)),
+            rng.normal(size=(5, problem.num_clients, problem.dim)),
+        )
+        start = np.zeros((5, problem.dim))
+        state = State(w=start, w_client=start, residual=start, client_residual=v, u=u, v=v)
+        found = _runs._with_pull(problem, algorithm, state)
+        slope = (problem.weights @ problem.hessian) * found + problem.weights @ problem.linear
+        pull = algorithm.elasticity * (u * found[:, None] - v).sum(axis=1)
+        np.testing.assert_allclose(slope + pull, 0.0, atol=CLOSE)
+
+
 def test_too_many_courses_are_refused():
     ((experiment, plan),) = runs(1, participation="full", T=12, change=1)
     coins = {"chance": np.full(2, 0.5), "s_drawn": np.zeros((2, experiment.problem.num_clients))}
@@ -128,10 +144,10 @@ def test_corrected_bounds_hold_in_runs_longer_than_those_of_the_search(page):
 def test_the_run_in_exact_arithmetic_is_that_of_the_algorithm(books):
     rng = np.random.default_rng(5)
     for point in random_points(_compressor.SPACE, rng, 25):
-        # Coefficients are the algorithm's own: E/s times the weights. All clients work, since the box does not say what
-        # an absent one sends.
-        steps, counts = point["E"], np.maximum(point["s"], 1)
-        found = _compressor.run({**point, "s": counts, "p": steps / (point["N"] * counts)}, books)
+        # Coefficients are the algorithm's own: E/s times the weights; that of an inactive client must not matter.
+        steps, counts = point["E"], point["s"]
+        given = np.where(counts > 0, steps / (point["N"] * np.maximum(counts, 1)), point["p"])
+        found = _compressor.run({**point, "p": given}, books)
         h, c = point["curvature"], point["centre"]
         problem = Quadratic(
             hessian=h,
@@ -156,6 +172,18 @@ def test_the_run_in_exact_arithmetic_is_that_of_the_algorithm(books):
         )
         engine = simulate(experiment, engine="reference", replicates=1, record=Record(models=True))
         np.testing.assert_allclose(np.stack(found["efl_server"]), engine.curve("models")[0], rtol=CLOSE, atol=CLOSE)
+
+
+@pytest.mark.parametrize("books", ["000", "consistent"])
+def test_a_long_run_in_other_books_is_that_of_the_algorithm(books):
+    point = {**theorem_1_compressed.twice, "T": 40}
+    found = theorem_1_compressed.realise_books(point, books=books)
+    algorithm = EFL(elasticity=0.0, compression=0.5, bookkeeping="printed" if books == "000" else "consistent")
+    observed = _runs.observe(point, algorithm)
+    assert found["efl_distance"] == pytest.approx(observed.env["efl_distance"][20:].mean(), rel=CLOSE)
+    for name in ("G_sq", "efl_start", "efl_gaps", "theta"):
+        assert found[name] == pytest.approx(observed.env[name], rel=CLOSE, abs=1e-15)
+    assert found["efl_B_sum"] == pytest.approx(observed.env["efl_B_sum"][-1], rel=CLOSE)
 
 
 @pytest.mark.parametrize("ties", ["exact", "threshold"])
@@ -194,16 +222,17 @@ def expected(problem, law, steps, rates, **more):
     return simulate(experiment, engine="exact", record=Record(consensus=False, **more))
 
 
-@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize(("when", "start"), [("always", 0.0), ("once", 0.0), ("once", 2.0), ("never", -3.0)])
 @pytest.mark.parametrize("noise", [0.0, 3.0])
-def test_inactive_clients(always, noise):
+def test_inactive_clients(when, start, noise):
     rounds = 30
     half, everyone = StepCounts(pmf=[[0.0, 1.0], [0.5, 0.5]]), StepCounts(pmf=[[0.0, 1.0]])
-    law = half if always else TimeVarying(laws=(half, everyone), starts=(0, 1))
-    mean = np.where(np.logical_or(always, np.arange(rounds) == 0), 0.75, 1.0)
-    rates = 16 / (mean * (np.arange(1, rounds + 1) + 64 / 0.75))
-    engine = expected(line([1, 1], [-1, 1], [noise, noise], [1, 1], 0), law, 1, rates)
-    found = section_4_1.run({"tau": rounds, "noise": noise, "when": "always" if always else "once"})
+    law = {"always": half, "once": TimeVarying(laws=(half, everyone), starts=(0, 1)), "never": everyone}[when]
+    inactive = {"always": rounds, "once": 1, "never": 0}[when]
+    mean = np.where(np.arange(rounds) < inactive, 0.75, 1.0)
+    rates = 16 / (mean * (np.arange(1, rounds + 1) + 64 / mean.min()))
+    engine = expected(line([1, 1], [-1, 1], [noise, noise], [1, 1], start), law, 1, rates)
+    found = section_4_1.run({"tau": rounds, "noise": noise, "when": when, "start": start})
     assert found["efl_distance"] == pytest.approx(engine.distance_sq[0, -1], rel=CLOSE, abs=1e-15)
 
 
@@ -227,16 +256,11 @@ def test_a_client_that_is_kept_or_abandoned(careful):
         mean = point["share"] * active + 1 - point["share"]
         times = np.arange(1, 41)
         weights = [point["share"], 1 - point["share"]]
-        biased = (
-            (1 - point["share"])
-            * point["curvature"][1]
-            / (active * point["share"] * point["curvature"][0] + (1 - point["share"]) * point["curvature"][1])
-        )
         offset = max(4 * theta / mean, 32 * (1 + theta) * high / (low * mean))
-        problem = line(point["curvature"], [0, 1], point["noise"], weights, biased + point["start"])
+        problem = line(point["curvature"], [0, 1], point["noise"], weights, point["start"])
         law = StepCounts(pmf=[[1 - active, active], [0.0, 1.0]])
         kept = expected(problem, law, 1, 16 / (low * mean * (times + offset)), moments=True)
-        alone = line(point["curvature"][1:], [1], point["noise"][1:], [1], 1 + point["start"])
+        alone = line(point["curvature"][1:], [1], point["noise"][1:], [1], point["start"])
         offset = max(4.0, 64 * high / low)
         left = expected(alone, StepCounts(pmf=[[0.0, 1.0]]), 1, 16 / (low * (times + offset)))
         found = (corollary_1.careful if careful else corollary_1.printed)(point)
@@ -245,17 +269,19 @@ def test_a_client_that_is_kept_or_abandoned(careful):
         assert found["efl_left_error"] == pytest.approx(left.distance_sq[0, -1], rel=CLOSE)
 
 
-def test_rounds_to_accuracy():
-    point = {"S": 3, "inverse_mu": 2.0, "inverse_epsilon": 40.0}
+@pytest.mark.parametrize(("clients", "weights"), [(3, "equal"), (0, "half")])
+def test_rounds_to_accuracy(clients, weights):
+    point = {"S": clients, "weights": weights, "inverse_mu": 2.0, "inverse_epsilon": 40.0}
     found = table_1.measured(point)
     low, rounds = 0.5, int(found["efl_rounds_distance"]) + 20
-    clients = point["S"]
+    count = int(found["efl_S"])
+    assert count == (clients or 6)
     problem = Quadratic(
-        hessian=np.tile([low, 1.0], (clients, 1)),
-        linear=np.zeros((clients, 2)),
-        constant=np.zeros(clients),
-        sample_counts=np.ones(clients),
-        noise_sq=np.full(clients, 2.0),
+        hessian=np.tile([low, 1.0], (count, 1)),
+        linear=np.zeros((count, 2)),
+        constant=np.zeros(count),
+        sample_counts=np.array([1.0 if weights == "equal" else count - 1.0, *[1.0] * (count - 1)]),
+        noise_sq=np.full(count, 2.0),
         start=np.zeros(2),
     )
     rates = 16 / (low * (np.arange(1, rounds + 1) + 64 / low))
