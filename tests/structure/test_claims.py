@@ -54,6 +54,13 @@ def test_what_is_ours_says_what_it_changes(loaded):
     assert not [(id_, form.variant) for id_, form in ours if not form.note]
 
 
+def test_what_is_ours_says_in_a_sentence_what_it_says(loaded):
+    for claim in loaded.values():
+        for form in claim.forms:
+            assert form.note or not form.must_hold, (claim.id, form.variant)
+            assert len(form.note) <= 120, (claim.id, form.variant)
+
+
 def test_pages_and_statements_are_readable(loaded):
     for id_, claim in loaded.items():
         html = page(inspect.getdoc(ENTRIES[id_].module()))

@@ -74,7 +74,7 @@ def potential(extra: Any, force: Any) -> Le:
 printed = potential(kappa * P / (2 * m) * l1**2, sign[k])
 definitions = (KAPPA, KAPPA_0, *DEVIATIONS)
 condition = (Assumption("large quadratic penalty", Gt(l2, 5 * beta)),)
-beyond_5 = Real(5.01, 200, log=True)
+beyond_5 = Real(5.01, 300, log=True)
 beyond_27 = (Assumption("large quadratic penalty", Gt(l2, 27 * beta)),)
 at_27 = one_round(l2_over_beta=BEYOND_27)
 
