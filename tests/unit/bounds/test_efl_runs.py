@@ -12,6 +12,7 @@ from fltheory.bounds._claim import Rejected
 from fltheory.bounds._space import Space
 from fltheory.bounds.efl import (
     _compressor,
+    _round,
     _runs,
     _theorem,
     corollary_1,
@@ -116,6 +117,23 @@ def test_the_minimiser_of_a_round_has_no_gradient_with_the_elastic_term():
         slope = (problem.weights @ problem.hessian) * found + problem.weights @ problem.linear
         pull = algorithm.elasticity * (u * found[:, None] - v).sum(axis=1)
         np.testing.assert_allclose(slope + pull, 0.0, atol=CLOSE)
+
+
+def test_the_terms_of_a_drawn_round_are_those_of_its_models():
+    rng = np.random.default_rng(6)
+    for point in random_points(_round.DRAWN_ROUNDS.space, rng, 12):
+        found = _round.realise_drawn(point)
+        paths, chance = np.array(found["w_bar"], dtype=float), np.array(found["chance"], dtype=float)
+        pulls = np.array(found["efl_pull"], dtype=float)
+        np.testing.assert_allclose(paths[:, 1:] - paths[:, :-1], -found["eta"] * pulls, rtol=CLOSE, atol=CLOSE)
+        squared = np.array(found["p_drawn"], dtype=float) ** 2 * np.array(found["s_drawn"])
+        noise = chance @ squared @ np.array(found["sigma_sq"], dtype=float)
+        assert chance @ np.array(found["efl_noise_sq"], dtype=float) == pytest.approx(noise, rel=CLOSE)
+        assert np.max(found["efl_moment"]) <= found["G_sq"] * (1 + CLOSE)
+        drift = np.array(found["efl_drift"], dtype=float)
+        assert (drift >= 0).all()
+        if point["E"] == 1:
+            assert not drift.any()
 
 
 def test_too_many_courses_are_refused():
