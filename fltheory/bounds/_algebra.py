@@ -268,13 +268,16 @@ _FLOAT: dict[str, Any] = {
     "_e": np.e,
 }
 
+_LARGE = 128
+"""Bits of numbers whose prime factors take long to find."""
+
 _EXACT: dict[str, Any] = {
     "_ratio": sp.Rational,
     "_inverse": lambda x: 1 / sp.sympify(x),
     "_power": lambda x, n: sp.sympify(x) ** n,
-    "_sqrt": sp.sqrt,
+    "_sqrt": lambda x: _exact_root(sp.sympify(x)),
     "_norm_sq": lambda v: _exact_inner(v, v),
-    "_norm": lambda v: sp.sqrt(_exact_inner(v, v)),
+    "_norm": lambda v: _exact_root(_exact_inner(v, v)),
     "_inner": lambda u, v: _exact_inner(u, v),
     "_positive": lambda x: _exact_max(x, 0),
     "_max": lambda *xs: functools.reduce(_exact_max, xs),
@@ -293,6 +296,14 @@ _BOTH: dict[str, Any] = {"_sum": sum, "_int": int, "_expect": _expect, "_identit
 
 def _exact_inner(u: Any, v: Any) -> Any:
     return sum((a * b for a, b in zip(np.ravel(u), np.ravel(v), strict=True)), start=sp.Integer(0))
+
+
+def _exact_root(x: sp.Expr) -> sp.Expr:
+    """Return a square root; that of a large rational, whose prime factors SymPy would look for, to 80 digits."""
+    if not x.is_Rational or x < 0 or max(x.p, x.q).bit_length() <= _LARGE:
+        return sp.sqrt(x)
+    top, bottom = math.isqrt(x.p), math.isqrt(x.q)
+    return sp.Rational(top, bottom) if top**2 == x.p and bottom**2 == x.q else sp.sqrt(sp.Float(x, 80))
 
 
 def _exact_max(x: Any, y: Any) -> Any:

@@ -15,7 +15,7 @@ from fltheory.validation.evaluate import Reading
 from fltheory.validation.outcomes import in_words, outcome_table
 from fltheory.validation.rates import check_rate
 from fltheory.validation.search import sample, search
-from fltheory.validation.shrink import as_floats, shrink
+from fltheory.validation.shrink import RETRIES, as_floats, shrink
 from fltheory.validation.trials import Memory, Trials
 from fltheory.validation.verdict import Counterexample, Outcome, Verdict
 
@@ -99,7 +99,7 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
     search(trials, budget=budget, seed=seed, starts=known)
     if trials.violated and trials.best is not None:
         failures.append((source.space, trials.best[1]))
-    outcome, counterexample, reason = judge(trials)
+    outcome, counterexample, reason = judge(trials, effort=budget)
     evidence = trials.as_evidence()
     if claim.kind is Kind.RULE:
         table = outcome_table(trials, sample(source.space, budget, seed))
@@ -135,12 +135,12 @@ def _hardest(claim: Claim, form: Form) -> int:
     return max(made.effort for made in checks_made if not isinstance(made, Sweeps))
 
 
-def judge(trials: Trials) -> tuple[Outcome, Counterexample | None, str]:
-    """Return the outcome of a finished search, with the smallest counterexample if there is one."""
+def judge(trials: Trials, *, effort: int = RETRIES) -> tuple[Outcome, Counterexample | None, str]:
+    """Return the outcome of a finished search, with the smallest counterexample that as much effort finds."""
     if trials.best is None:
         return Outcome.NOT_APPLICABLE, None, trials.obstacle()
     if trials.violated:
-        counterexample = confirm(trials, trials.best[1])
+        counterexample = confirm(trials, trials.best[1], effort=effort)
         return Outcome.VIOLATED, counterexample, f"fails at {counterexample.in_one_line()}"
     if trials.uncertain:
         return Outcome.INCONCLUSIVE, None, "a sampled curve may lie on either side; raise the number of replicates"
@@ -159,7 +159,7 @@ def outcome_at(claim: Claim, form: Form, point: Params, *, seed: int) -> Reading
     return trials.exactly(point) if source.rational else trials.attempt(as_floats(point))
 
 
-def confirm(trials: Trials, point: Params) -> Counterexample:
+def confirm(trials: Trials, point: Params, *, effort: int = RETRIES) -> Counterexample:
     """Shrink a violation, keeping it one without rounding where the instance allows it."""
     rough = Trials(trials.claim, trials.form, trials.source, trials.seed, memory=trials.memory)
 
@@ -170,7 +170,7 @@ def confirm(trials: Trials, point: Params) -> Counterexample:
         reading = outcome_at(trials.claim, trials.form, candidate, seed=trials.seed)
         return reading if reading is not None and reading.violated else None
 
-    smallest = shrink(trials, point, lambda candidate: failing_at(candidate) is not None)
+    smallest = shrink(trials, point, lambda candidate: failing_at(candidate) is not None, effort=effort)
     reading = failing_at(smallest)
     assert reading is not None  # shrinking only takes steps that keep it
     rational = trials.source.rational

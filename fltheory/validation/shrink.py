@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from fltheory.bounds._space import Choice, Integer, Integers, Params, Real, Space
+from fltheory.bounds._space import Choice, Integer, Integers, Params, Real, Space, exact, plain
 from fltheory.seeding import Purpose, generator
 from fltheory.validation.search import polish
 from fltheory.validation.trials import Trials
@@ -26,16 +26,25 @@ _SIMPLEST = tuple(map(Fraction, ("1", "0", "2", "1/2", "-1", "3", "1/3", "10", "
 _DENOMINATORS = (1, 2, 3, 4, 5, 8, 10, 20, 50, 100, 1000, 10**6)
 
 
-def shrink(trials: Trials, point: Params, fails: Callable[[Params], bool]) -> dict[str, Any]:
+def shrink(trials: Trials, point: Params, judge: Callable[[Params], bool], *, effort: int = RETRIES) -> dict[str, Any]:
     """Return a smaller point of the same space that fails as well.
 
-    ``fails`` decides, in exact arithmetic where the instance allows it.
+    ``judge`` decides whether one does, in exact arithmetic where the instance allows it. ``effort`` limits how many
+    points are tried to make a smaller instance fail again.
     """
     space = trials.source.space
     found = dict(point)
+    known: dict[str, bool] = {repr(plain(exact(found))): True}
+
+    def fails(candidate: Params) -> bool:
+        key = repr(plain(exact(candidate)))
+        if key not in known:
+            known[key] = judge(candidate)
+        return known[key]
+
     for name, parameter in space.items():
         if isinstance(parameter, Integer):
-            found = _smaller_integer(trials, space, found, name, parameter, fails)
+            found = _smaller_integer(trials, space, found, name, parameter, fails, effort)
     for _ in range(2):
         before = repr(found)
         for name, parameter in space.items():
@@ -51,13 +60,19 @@ def shrink(trials: Trials, point: Params, fails: Callable[[Params], bool]) -> di
 
 
 def _smaller_integer(
-    trials: Trials, space: Space, point: dict[str, Any], name: str, parameter: Integer, fails: Callable[[Params], bool]
+    trials: Trials,
+    space: Space,
+    point: dict[str, Any],
+    name: str,
+    parameter: Integer,
+    fails: Callable[[Params], bool],
+    effort: int,
 ) -> dict[str, Any]:
     for value in range(parameter.low, int(point[name])):
         candidate = _resized(space, point, name, value)
         if fails(candidate):
             return candidate
-        again = _fail_again(trials, space, candidate)
+        again = _fail_again(trials, space, candidate, effort)
         if again is not None and fails(again):
             return again
     return point
@@ -75,7 +90,7 @@ def _resized(space: Space, point: Params, name: str, value: int) -> dict[str, An
     return smaller
 
 
-def _fail_again(trials: Trials, space: Space, candidate: Params) -> dict[str, Any] | None:
+def _fail_again(trials: Trials, space: Space, candidate: Params, effort: int) -> dict[str, Any] | None:
     """Search near a smaller instance for one that fails."""
     fresh = Trials(trials.claim, trials.form, trials.source, trials.seed)
 
@@ -86,12 +101,12 @@ def _fail_again(trials: Trials, space: Space, candidate: Params) -> dict[str, An
     score(as_floats(candidate))
     rng = generator(trials.seed, Purpose.SEARCH, 1)
     discrete = space.discrete(candidate)
-    for _ in range(RETRIES):
+    for _ in range(min(RETRIES, effort)):
         if fresh.violated:
             break
         score(space.at(discrete, rng.random(space.length(discrete))))
     if not fresh.violated and fresh.best is not None:
-        polish(score, fresh, space, fresh.best[1], STEPS)
+        polish(score, fresh, space, fresh.best[1], min(STEPS, effort))
     return dict(fresh.best[1]) if fresh.violated and fresh.best is not None else None
 
 
@@ -151,14 +166,14 @@ def _ties(values: Any) -> list[list[tuple[int, ...]]]:
 
 def _rounder_numbers(value: Any, parameter: Real) -> Iterator[sp.Rational]:
     """Yield rationals in the range, simplest first, until they are no simpler than the value itself."""
-    exact = Fraction(int(value.p), int(value.q)) if isinstance(value, sp.Rational) else Fraction(float(value))
+    own = Fraction(int(value.p), int(value.q)) if isinstance(value, sp.Rational) else Fraction(float(value))
     # As decimals: the float64 next to an end such as 0.98 may be beyond it.
     low, high = Fraction(str(parameter.low)), Fraction(str(parameter.high))
     seen = set()
-    for candidate in [*_SIMPLEST, *(exact.limit_denominator(d) for d in _DENOMINATORS)]:
+    for candidate in [*_SIMPLEST, *(own.limit_denominator(d) for d in _DENOMINATORS)]:
         inside = low <= candidate <= high
-        if candidate == exact:
-            yield sp.Rational(exact.numerator, exact.denominator)
+        if candidate == own:
+            yield sp.Rational(own.numerator, own.denominator)
             return
         if inside and candidate not in seen:
             seen.add(candidate)

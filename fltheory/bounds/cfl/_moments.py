@@ -141,29 +141,25 @@ class Moments:
         shrink = 1.0 - local * (self.hessians + self.prox)
         powers = [shrink**k for k in range(self.local_steps)]
         gains = local * sum(powers)
-        noisy = local**2 * sum(p * p for p in powers)
-        gain = gains.mean(axis=1)
         response = _response(weights, 1.0 - (gains * self.hessians).mean(axis=1))
         start, moved = response[..., 0], response[..., 1:]
         number = np.arange(1.0, rounds + 1.0)
-        # Round t passes on the mean of the drifts so far, so that a drift acts through all later rounds.
-        carried = np.cumsum((moved / number)[..., ::-1], axis=-1)[..., ::-1] if self.remembers else moved
-        share = 1.0 / number if self.remembers else np.ones(rounds)
         goal = 1.0 / self.curvature if over_rounds else np.zeros_like(self.curvature)
-        drift = ((gain[..., None] * carried - goal[:, None] / rounds) ** 2).sum(axis=-1)
-        # What the clients' gains have in common acts through the mean of the drifts only.
-        uneven = gains.var(axis=1) * (carried**2).sum(axis=-1)
-        noise = (self.noise * noisy).mean(axis=1) * ((share * moved) ** 2).sum(axis=-1)
         near = start * self.away
         far = moved.sum(axis=-1) * (gains * self.lasting).mean(axis=1) - goal * self.bias
-        second = (
-            near**2
-            + far**2
-            - (0.0 if self.mirrored else 2.0) * near * far
-            + self.spread * (drift + uneven)
-            + self.balanced * uneven
-            + noise
-        )
+        second = near**2 + far**2 - (0.0 if self.mirrored else 2.0) * near * far
+        # Sources that are not there would take most of the time.
+        if self.spread > 0 or self.balanced > 0:
+            # Round t passes on the mean of the drifts so far, so that a drift acts through all later rounds.
+            carried = np.cumsum((moved / number)[..., ::-1], axis=-1)[..., ::-1] if self.remembers else moved
+            drift = ((gains.mean(axis=1)[..., None] * carried - goal[:, None] / rounds) ** 2).sum(axis=-1)
+            # What the clients' gains have in common acts through the mean of the drifts only.
+            uneven = gains.var(axis=1) * (carried**2).sum(axis=-1)
+            second += self.spread * (drift + uneven) + self.balanced * uneven
+        if np.any(self.noise > 0):
+            noisy = local**2 * sum(p * p for p in powers)
+            passed = moved / number if self.remembers else moved
+            second += (self.noise * noisy).mean(axis=1) * (passed**2).sum(axis=-1)
         return np.asarray((self.curvature**power * second).sum(axis=1))
 
     def distance(self, rounds: int) -> float:

@@ -14,9 +14,9 @@ A soft O has one logarithm, :math:`\ln(T + LF^2 / \varepsilon)`, so where a rate
 like :math:`1/\ln T`; it settles no sooner.
 
 The number of rounds is swept with the exact engine, up to thousands of rounds; the other parameters by the closed
-form, which agrees with the engine. With the mean of all rounds' objectives as objective (``over-rounds``) the closed
-form is all there is, and where clients have different Hessians the engine, which then walks round by round, is kept for
-one sweep: of the client drift alone.
+form, which agrees with the engine and serves for all of them in quick checks. With the mean of all rounds' objectives
+as objective (``over-rounds``) the closed form is all there is, and where clients have different Hessians the engine,
+which then walks round by round, is kept for one sweep: of the client drift alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def sweep(name: str, low: float, high: float, base: Params, *, points: int = 6) 
     """Return a geometric sweep of one parameter; whole numbers stay whole."""
     values = np.geomspace(low, high, points)
     numbers = tuple(round(float(v)) if name in ("T", "N", "K") else float(v) for v in values)
-    return Sweep(name, numbers, {**base, name: numbers[0]})
+    lighter = {"by": "formula"} if base.get("by") == "engine" else {}
+    return Sweep(name, numbers, {**base, name: numbers[0]}, lighter)
 
 
 def size(setting: Setting, source: str) -> float:

@@ -42,9 +42,12 @@ rounds, where abandoning has long been better. Its instances have such deadlines
 it hardly ever applies. For the loss of all clients no such rule can be given: the abandoned run tends to a point with a
 positive gap, however small :math:`y^a` is.
 
-For the others: :math:`\frac{T}{TE+\gamma} \le \frac1E`, with a ratio that tends to one (``corrected@limit``,
-``sharp@limit``), and :math:`\frac{TC}{(E(T-\tau_0)+\gamma)^2}` is :math:`\frac{C}{TE^2}` up to :math:`(1 -
-\tau_0/T)^{-2}` as soon as :math:`\gamma \ll ET` (``corrected@9``, ``sharp@9``).
+The term of :math:`J` is at most :math:`\frac{T}{TE+\gamma}J \le \frac JE` (``corrected@limit``), and
+:math:`\frac{TC}{(E(T-\tau_0)+\gamma)^2}` at most :math:`\frac{C}{TE^2}(1 - \tau_0/T)^{-2}` (``corrected@9``).
+
+**Derivation of the sharp form.** Neither can be smaller in order: :math:`\frac{TE}{TE+\gamma}` tends to one
+(``sharp@limit``), and so does :math:`\frac{(TE)^2}{(E(T-\tau_0)+\gamma)^2}(1-\tau_0/T)^2` as soon as :math:`\gamma
+\ll ET` (``sharp@9``).
 
 Instances: client :math:`a` and one other client, quadratics in one dimension, one local step, :math:`\tau_0 = 0`;
 first and second moments by recursion. For ``published@epochs`` one client remains, which completes all steps; its

@@ -41,20 +41,22 @@ def run(point: Params) -> dict[str, Any]:
     counts = np.arange(1, steps + 1)
     # theta = E and E[sum p s] = E in the offset of Theorem 1; L = 2 mu.
     offset = max(4 * steps**2, 64 * (1 + steps))
+    shares = steps / (2 * counts)
     first = second = 0.0
     for index in range(rounds):
         rate = 16 / ((index + 1) * steps + offset)
         moves, noise = [], 0.0
         for curvature in (1.0, 2.0):
             kept = 1 - rate * curvature
-            moves.append(steps / (2 * counts) * (kept**counts - 1))
+            moves.append(shares * (kept**counts - 1))
             inside = rate**2 * point["noise"] * np.cumsum(kept ** (2 * counts - 2))
-            noise += float(np.mean((steps / (2 * counts)) ** 2 * inside))
+            noise += float(shares**2 @ inside) / steps
         # Relative to the optimum the minimisers are at -4/3 and 2/3.
         factor = 1 + moves[0][:, None] + moves[1]
         added = 4 / 3 * moves[0][:, None] - 2 / 3 * moves[1]
-        second = float(np.mean(factor**2) * second + 2 * np.mean(factor * added) * first + np.mean(added**2)) + noise
-        first = float(np.mean(factor) * first + np.mean(added))
+        mixed = [float(np.vdot(a, b)) / steps**2 for a, b in ((factor, factor), (factor, added), (added, added))]
+        second = mixed[0] * second + 2 * mixed[1] * first + mixed[2] + noise
+        first = (float(factor.sum()) * first + float(added.sum())) / steps**2
     inverse = float(np.mean(1 / counts))
     return {
         "E": steps,

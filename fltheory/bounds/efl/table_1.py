@@ -125,7 +125,8 @@ def _needed(clients: int, squared: float, low: float, epsilon: float) -> dict[st
         rate = 16 / (low * (index + 1 + offset))
         flat = (1 - rate * low) ** 2 * flat + rate**2 * squared
         steep = (1 - rate) ** 2 * steep + rate**2 * squared
-        largest = max(largest, low**2 * flat + steep)
+        if (size := low**2 * flat + steep) > largest:
+            largest = size
         if flat + steep > epsilon:
             last["distance"] = index + 1
         if (low * flat + steep) / 2 > epsilon:

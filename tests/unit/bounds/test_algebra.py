@@ -185,3 +185,15 @@ def test_a_space_knows_its_names():
         Space({"N": Integer(1, 3), "w": Real(-1, 1, shape=("M",))})
     with pytest.raises(InvalidParameter, match="positive for a logarithmic range"):
         Real(0, 1, log=True)
+
+
+@pytest.mark.parametrize("bits", [20, 90, 400])
+def test_exact_roots_do_not_depend_on_the_size_of_the_numbers(bits):
+    """Squares have rational roots; others are right to many digits, however large their prime factors."""
+    x = scalar("root_x", "x", "a number")
+    root = compiled(sp.sqrt(x))
+    number = sp.Rational(2**bits + 1, 3**bits + 2)
+    assert root({"root_x": number**2}, exact=True) == number
+    other = root({"root_x": number**2 * 3}, exact=True)
+    assert abs((other / number - sp.sqrt(3)).evalf(60)) < sp.Float("1e-55")
+    assert root({"root_x": sp.Integer(-4)}, exact=True) == 2 * sp.I

@@ -75,12 +75,13 @@ def test_a_verdict_follows_from_the_seed():
 
 def test_a_shortened_check_has_one_sweep_per_parameter_with_its_last_points():
     sweeps = tuple(
-        Sweep(name, tuple(float(2**k) for k in range(7)), {"base": base})
+        Sweep(name, tuple(float(2**k) for k in range(7)), {"base": base, "by": "run"}, {"by": name})
         for base, name in enumerate(["T", "N", "T", "K", "N"])
     )
     short = Sweeps(source=smoothness().check, sweeps=sweeps).shortened()
     assert [(sweep.name, sweep.base["base"]) for sweep in short.sweeps] == [("T", 0), ("N", 1), ("K", 3)]
     assert all(sweep.values == (8.0, 16.0, 32.0, 64.0) for sweep in short.sweeps)
+    assert [sweep.base["by"] for sweep in short.sweeps] == ["T", "N", "K"]
 
 
 @pytest.mark.parametrize(
