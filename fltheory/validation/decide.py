@@ -99,7 +99,7 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
     search(trials, budget=budget, seed=seed, starts=known)
     if trials.violated and trials.best is not None:
         failures.append((source.space, trials.best[1]))
-    outcome, counterexample, reason = judge(trials, effort=budget)
+    outcome, counterexample, reason = judge(trials, effort=-(-budget // 4))
     evidence = trials.as_evidence()
     if claim.kind is Kind.RULE:
         table = outcome_table(trials, sample(source.space, budget, seed))

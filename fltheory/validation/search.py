@@ -29,6 +29,9 @@ TIES = 0.2
 _TIGHT = 1e-6
 """Relative difference of sides that count as equal when starts are chosen."""
 
+_ENOUGH = 50
+"""Evaluations from which on Hypothesis, which takes as long to begin as dozens of them, is asked."""
+
 _NOTHING = -1e4
 """Score of a point that is no instance."""
 
@@ -50,7 +53,8 @@ def search(trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] =
     for point in starts:
         if not trials.violated:
             score(dict(point))
-    _by_hypothesis(score, trials, space, min(budget // 16, 30), seed)
+    if budget >= _ENOUGH:
+        _by_hypothesis(score, trials, space, min(budget // 16, 30), seed)
     for point in sample(space, budget, seed):
         if trials.violated or trials.calls >= budget:
             return
@@ -69,8 +73,6 @@ def _by_hypothesis(score: Any, trials: Trials, space: Space, count: int, seed: i
 
     from fltheory.strategies import points
 
-    if count == 0:
-        return
     last = trials.calls + count
 
     @seeded(seed)

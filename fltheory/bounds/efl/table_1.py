@@ -120,7 +120,7 @@ def _needed(clients: int, squared: float, low: float, epsilon: float) -> dict[st
     """Return the rounds for a sum of squared weights; forms share the points of their sweeps."""
     offset = 64 / low
     flat = steep = largest = 0.0
-    last = {"distance": 1, "gap": 1}
+    distance = gap = 1
     for index in range(int(400 * squared / (low**2 * epsilon) + 40 * offset)):
         rate = 16 / (low * (index + 1 + offset))
         flat = (1 - rate * low) ** 2 * flat + rate**2 * squared
@@ -128,10 +128,10 @@ def _needed(clients: int, squared: float, low: float, epsilon: float) -> dict[st
         if (size := low**2 * flat + steep) > largest:
             largest = size
         if flat + steep > epsilon:
-            last["distance"] = index + 1
+            distance = index + 1
         if (low * flat + steep) / 2 > epsilon:
-            last["gap"] = index + 1
-        if index > 4 * offset and index > 4 * last["distance"] + 100:
+            gap = index + 1
+        if index > 4 * offset and index > 4 * distance + 100:
             break
     return {
         "mu": low,
@@ -139,8 +139,8 @@ def _needed(clients: int, squared: float, low: float, epsilon: float) -> dict[st
         "efl_epsilon": epsilon,
         "efl_S": clients,
         "efl_G": (2.0 + largest) ** 0.5,
-        "efl_rounds_distance": last["distance"],
-        "efl_rounds_gap": last["gap"],
+        "efl_rounds_distance": distance,
+        "efl_rounds_gap": gap,
     }
 
 
