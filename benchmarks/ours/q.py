@@ -17,13 +17,13 @@ MODES: dict[str, dict[str, Any]] = {
 
 
 def job_q_problem(dim: int, num_clients: int, *, rotated: bool = True) -> Quadratic:
-    """Return the problem of Job Q; without a rotation, large ones are quick to build."""
+    """Return the problem of Job Q; without a rotation, large ones are quick to build. One client has no drift."""
     return noisy_quadratic(
         dim=dim,
         num_clients=num_clients,
         mu=1.0,
         L=20.0,
-        client_drift_sq=1.0,
+        client_drift_sq=1.0 if num_clients > 1 else 0.0,
         round_drift_sq=1.0,
         noise_sq=1.0,
         rotated=rotated,
@@ -34,17 +34,7 @@ def job_q_problem(dim: int, num_clients: int, *, rotated: bool = True) -> Quadra
 def prepare(*, dim: int, num_clients: int, local_steps: int, rounds: int, replicates: int, rate: float) -> Job:
     """Return the job; the loop is compiled, or loaded from its cache, on two replicates and rounds."""
     many = job_q_problem(dim, num_clients)
-    one = noisy_quadratic(
-        dim=dim,
-        num_clients=1,
-        mu=1.0,
-        L=20.0,
-        client_drift_sq=0.0,
-        round_drift_sq=1.0,
-        noise_sq=1.0,
-        rotated=True,
-        seed=0,
-    )
+    one = job_q_problem(dim, 1)
 
     def run(*, seed: int, algorithm: str, mode: str, rounds: int = rounds, replicates: int = replicates) -> Result:
         problem = one if algorithm in SINGLE else many
