@@ -46,7 +46,7 @@ class Effort:
         return usual * form_check.effort
 
 
-QUICK = Effort(48, 6, whole_sweeps=False)
+QUICK = Effort(36, 5, whole_sweeps=False)
 FULL = Effort(500, 50)
 
 
