@@ -2,12 +2,15 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 from sympy import Le, Rational
 
 from fltheory.bounds._claim import Instances, Kind
-from fltheory.bounds._space import Integer, Real, Space
+from fltheory.bounds._space import Integer, Real, Space, plain
 from fltheory.validation.decide import check
+from fltheory.validation.shrink import shrink
+from fltheory.validation.trials import Trials
 from fltheory.validation.verdict import Counterexample
 from tests.planted import a, b, claim
 
@@ -22,14 +25,15 @@ def failing(statement, realise, **parameters):
 
 def test_entries_that_have_to_agree_are_rounded_together():
     """Fails only where all entries agree: no entry can change alone."""
+    space = Space({"n": Integer(1, 4), "x": Real(-3, 3, shape=("n",))})
+    made = claim("tied", Kind.LEMMA, Le(a, 1), Instances(space=space, realise=lambda p: {"planted_a": p["n"]}))
+    trials = Trials(made, made.forms[0], made.check, 0)
 
     def tied(point):
-        values = [abs(value) for value in point["x"]]
-        same = all(value == values[0] for value in values) and values[0] > 0
-        return {"planted_a": len(values) if same else 0}
+        return point["n"] == 3 and len(set(point["x"])) == 1 and point["x"][0] > 0
 
-    found = failing(Le(a, 1), tied, n=Integer(1, 4), x=Real(-3, 3, shape=("n",)))
-    assert found.parameters == {"n": 2, "x": ["1", "1"]}
+    smallest = shrink(trials, {"n": 3, "x": np.full(3, 1.7356)}, tied)
+    assert plain(smallest) == {"n": 3, "x": ["1", "1", "1"]}
 
 
 def test_the_end_of_a_range_is_a_round_number():
