@@ -26,6 +26,10 @@ from numpy.typing import NDArray
 from fltheory.checks import Floats
 
 
+Active = NDArray[np.bool_]
+"""Who takes part, shape ``(replicates | 1, clients)``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Minibatch:
     """The ``index``-th minibatch of every client in the current round; using it twice means the same data."""
@@ -67,7 +71,7 @@ class Round:
     boost: Floats
 
     @property
-    def active(self) -> NDArray[np.bool_]:
+    def active(self) -> Active:
         """Who takes part, shape ``(replicates | 1, clients)``."""
         return self.steps > 0
 
@@ -133,14 +137,17 @@ class Oracle(Protocol):
         """Return the handle of the minibatch that local step ``index`` of this round would use."""
         ...
 
-    def gradient(self, w: Floats, minibatch: Minibatch | None = None) -> Floats:
-        """Return every client's gradient at ``w``; full without a minibatch, stochastic with one."""
+    def gradient(self, w: Floats, minibatch: Minibatch | None = None, *, active: Active | None = None) -> Floats:
+        """Return every client's gradient at ``w``; full without a minibatch, stochastic with one.
+
+        ``active`` says whose results will be used; those of the others may be anything finite.
+        """
         ...
 
-    def curvature(self, w: Floats, kind: str) -> Floats:
+    def curvature(self, w: Floats, kind: str, *, active: Active | None = None) -> Floats:
         """Return a curvature at ``w``: ``exact`` or ``diagonal`` Hessian, ``fisher`` or ``empirical-fisher``.
 
-        The last three are diagonal in the coordinates of the model.
+        The last three are diagonal in the coordinates of the model. ``active`` is that of :meth:`gradient`.
         """
         ...
 

@@ -38,7 +38,7 @@ class Objective(Protocol):
 
     @property
     def w_star(self) -> Floats:
-        """A minimiser, shape ``(dim,)``."""
+        """A minimiser, shape ``(dim,)``; :class:`~fltheory.errors.NotApplicable` where none is known."""
         ...
 
     @property
@@ -54,17 +54,24 @@ class Objective(Protocol):
         """Return the gradient at models ``(..., dim)``."""
         ...
 
-    def measure(self, w: Floats) -> Measures:
-        """Return squared distance to the minimiser, gap and squared gradient norm of models ``(..., dim)``."""
+    def measure(self, w: Floats) -> Measures | LossMeasures:
+        """Return how good models ``(..., dim)`` are: what is recorded of them, as curves of the same names."""
         ...
 
 
 class Measures(NamedTuple):
-    """How good models are, each for models ``(..., dim)`` of shape ``(...,)``."""
+    """How good models are where the minimiser is known, each for models ``(..., dim)`` of shape ``(...,)``."""
 
     distance_sq: Floats
     gap: Floats
     gradient_norm_sq: Floats
+
+
+class LossMeasures(NamedTuple):
+    """How good models are where no minimiser is known: training loss, and share of test samples that are right."""
+
+    loss: Floats
+    accuracy: Floats
 
 
 def norm_sq(vectors: Floats) -> Floats:
@@ -91,8 +98,12 @@ class EngineOracle(Oracle, Protocol):
         """Carry models ``(..., dim)`` back into the coordinates of the problem."""
         ...
 
-    def client_gap(self, w: Floats) -> Floats:
-        """Return ``f_i(w_i) - f_i*`` for personal models, shape ``(replicates, clients)``."""
+    def client_measures(self, w: Floats) -> Mapping[str, Floats]:
+        """Return how good personal models are, by the name of the curve, each of shape ``(replicates, clients)``.
+
+        ``personal_gap`` is ``f_i(w_i) - f_i*``; where minima are not known, ``personal_loss`` and
+        ``personal_accuracy`` stand in for it.
+        """
         ...
 
 

@@ -22,7 +22,7 @@ _JUDGED_AT_ONCE = 2**14
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """What to record besides distance, gap, gradient norm and bits.
+    """What to record besides bits and what the problem measures: distance, gap and gradient norm, or loss and accuracy.
 
     Parameters
     ----------
@@ -84,16 +84,14 @@ class Recorder:
         self._next = 0
         self._p = np.zeros(0)
         algorithm = experiment.algorithm
-        names = ["distance_sq", "gap", "gradient_norm_sq", "uplink_bits", "downlink_bits"]
+        names = ["uplink_bits", "downlink_bits"]
         names += ["consensus_sq"] * (inside and record.consensus is not False) + ["nonzeros"] * record.nonzeros
         names += ["entropy"] * (record.entropy_bin is not None)
         names += ["average_gap", "average_distance_sq"] * (experiment.averaging is not None)
-        self._personal = has_personal_models(algorithm)
-        names += ["personal_gap"] * self._personal
-        shape = (len(replicates), experiment.rounds + 1)
-        self.curves = {name: np.zeros(shape) for name in names}
+        self._shape = (len(replicates), experiment.rounds + 1)
+        self.curves = {name: np.zeros(self._shape) for name in names}
         if record.models:
-            self.curves["models"] = np.zeros((*shape, experiment.problem.dim))
+            self.curves["models"] = np.zeros((*self._shape, experiment.problem.dim))
 
     def start(self, state: Any, p: Floats) -> None:
         """Record the state before round 0."""
@@ -162,9 +160,9 @@ class Recorder:
         curves = self.curves
         with np.errstate(over="ignore", invalid="ignore"):
             measures = objective.measure(w)
+        self._require_finite(columns, measures[0])
         for name, values in measures._asdict().items():
-            curves[name][:, columns] = values
-        self._require_finite(columns)
+            self._filled(name)[:, columns] = values
         if self._averages:
             averages = np.stack(self._averages, axis=1)
             self._average = self._averages[-1]
@@ -177,10 +175,16 @@ class Recorder:
     def _judge_personal(self, column: int, state: Any, p: Floats) -> None:
         personal = self._experiment.algorithm.personal(state)
         if personal is not None:
-            self.curves["personal_gap"][:, column] = self._oracle.client_gap(personal) @ p
+            for name, values in self._oracle.client_measures(personal).items():
+                self._filled(name)[:, column] = values @ p
 
-    def _require_finite(self, columns: slice) -> None:
-        finite = self.curves["distance_sq"][:, columns] < 1e200
+    def _filled(self, name: str) -> Floats:
+        """Return a curve that the problem has given its name."""
+        return self.curves.setdefault(name, np.zeros(self._shape))
+
+    def _require_finite(self, columns: slice, first: Floats) -> None:
+        """Raise if the first measure, which grows with the model, has left the range of floating-point numbers."""
+        finite = first < 1e200
         if not np.all(finite):
             column = columns.start + int(np.argmin(finite.all(axis=0)))
             raise Diverged(

@@ -44,6 +44,8 @@ class Trajectories:
         ``f(w) - f_star``.
     gradient_norm_sq
         Squared norm of the objective's gradient.
+    loss, accuracy
+        Training loss and share of test samples that are right, where no minimiser is known: networks.
     uplink_bits, downlink_bits
         Cumulated communication of all clients.
     consensus_sq
@@ -52,6 +54,8 @@ class Trajectories:
         The same for the averaged iterate.
     personal_gap
         Weighted mean of ``f_i(w_i) - f_i*`` over the clients' own models.
+    personal_loss, personal_accuracy
+        Weighted means of loss and accuracy of the clients' own models, each on the client's own data.
     nonzeros
         Cumulated non-zero entries sent to the server.
     entropy
@@ -69,15 +73,19 @@ class Trajectories:
     """
 
     algorithm: str
-    distance_sq: Floats
-    gap: Floats
-    gradient_norm_sq: Floats
+    distance_sq: Floats | None = None
+    gap: Floats | None = None
+    gradient_norm_sq: Floats | None = None
+    loss: Floats | None = None
+    accuracy: Floats | None = None
     uplink_bits: Floats
     downlink_bits: Floats
     consensus_sq: Floats | None = None
     average_gap: Floats | None = None
     average_distance_sq: Floats | None = None
     personal_gap: Floats | None = None
+    personal_loss: Floats | None = None
+    personal_accuracy: Floats | None = None
     nonzeros: Floats | None = None
     entropy: Floats | None = None
     models: Floats | None = None
@@ -96,11 +104,11 @@ class Trajectories:
 
     @property
     def rounds(self) -> int:
-        return int(self.gap.shape[1]) - 1
+        return int(self.uplink_bits.shape[1]) - 1
 
     @property
     def replicates(self) -> int:
-        return int(self.gap.shape[0])
+        return int(self.uplink_bits.shape[0])
 
     def curves(self) -> list[str]:
         """Return the names of the recorded curves."""
@@ -143,7 +151,7 @@ class Trajectories:
         """Return the curves as a pandas data frame: one row per replicate and round, one column per curve."""
         pandas = _library("pandas")
         names = self._plain_curves()
-        replicates, columns = self.distance_sq.shape
+        replicates, columns = self.uplink_bits.shape
         frame = {
             "replicate": np.repeat(np.arange(replicates), columns),
             "round": np.tile(np.arange(columns), replicates),
@@ -153,7 +161,7 @@ class Trajectories:
     def to_xarray(self) -> Any:
         """Return the curves as an xarray data set with the dimensions ``replicate`` and ``round``."""
         xarray = _library("xarray")
-        replicates, columns = self.distance_sq.shape
+        replicates, columns = self.uplink_bits.shape
         return xarray.Dataset(
             {name: (("replicate", "round"), self.curve(name)) for name in self._plain_curves()},
             coords={"replicate": np.arange(replicates), "round": np.arange(columns)},

@@ -84,6 +84,12 @@ def aggregate(weights: Floats, vectors: Floats) -> Floats:
     return total
 
 
+def no_curvature(oracle: Oracle, start: Floats, kind: str) -> Floats:
+    """Return a curvature that is 0, in the form in which the oracle gives those of this kind."""
+    nobody = np.zeros((1, oracle.num_clients), dtype=np.bool_)
+    return 0.0 * oracle.curvature(start[:, None], kind, active=nobody)
+
+
 def keep_absent(active: Any, new: Floats, old: Floats) -> Floats:
     """Return ``new`` for the clients that took part and ``old`` for the others."""
     if np.all(active):

@@ -88,9 +88,10 @@ class APFL(Algorithm):
         alpha = self._alpha(state)
         for k in range(int(work.steps.max())):
             batch = oracle.minibatch(k)
-            rate = work.rate * (work.steps > k)[:, :, None]
-            shared = oracle.gradient(local, batch)
-            mixed = oracle.gradient(alpha * v + (1.0 - alpha) * local, batch)
+            working = work.steps > k
+            rate = work.rate * working[:, :, None]
+            shared = oracle.gradient(local, batch, active=working)
+            mixed = oracle.gradient(alpha * v + (1.0 - alpha) * local, batch, active=working)
             slope = np.sum((v - local) * mixed, axis=2, keepdims=True) if self.adaptive else 0.0
             local, v = local - rate * shared, v - rate * alpha * mixed
             if self.adaptive:

@@ -54,7 +54,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
+from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent, no_curvature
 from fltheory.checks import Floats
 from fltheory.communication import Message
 from fltheory.errors import InvalidParameter
@@ -128,7 +128,7 @@ class CFLR(Algorithm):
         return State(
             w=start,
             gradient=np.zeros((start.shape[0], oracle.num_clients, oracle.dim)),
-            curvature=0.0 * oracle.curvature(start[:, None], self.curvature),
+            curvature=no_curvature(oracle, start, self.curvature),
         )
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
@@ -144,8 +144,9 @@ class CFLR(Algorithm):
         if self.weighting == "current":
             return Outcome(state._replace(w=w), local, uplink=(Message(moved),), downlink=(Message(sent),))
 
-        fresh = oracle.gradient(local, None if self.gradient == "full" else oracle.minibatch(work.local_steps))
-        curvature = oracle.curvature(local, self.curvature)
+        batch = None if self.gradient == "full" else oracle.minibatch(work.local_steps)
+        fresh = oracle.gradient(local, batch, active=work.active)
+        curvature = oracle.curvature(local, self.curvature, active=work.active)
         constant = fresh - oracle.apply(curvature, local)
         after = State(
             w=w,

@@ -34,7 +34,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, keep_absent
+from fltheory.algorithms._algorithm import Algorithm, Outcome, keep_absent, no_curvature
 from fltheory.checks import Floats
 from fltheory.errors import InvalidParameter
 from fltheory.oracle import Oracle, Round
@@ -92,7 +92,7 @@ class Continual(Algorithm):
             )
         if self.variant == "naive":
             return State(w=start, curvature=np.zeros((1, 1, oracle.dim)))
-        return State(w=start, curvature=0.0 * oracle.curvature(start[:, None], self.fisher))
+        return State(w=start, curvature=no_curvature(oracle, start, self.fisher))
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
         start = state.w[:, None]

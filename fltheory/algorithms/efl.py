@@ -47,7 +47,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
+from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent, no_curvature
 from fltheory.checks import Floats
 from fltheory.communication import Coding, Message
 from fltheory.compression import TIES, SparseTernary, feedback
@@ -117,7 +117,7 @@ class EFL(Algorithm):
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         clients = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
-        u = self._per_client(0.0 * oracle.curvature(start[:, None], self.fisher), oracle)
+        u = self._per_client(no_curvature(oracle, start, self.fisher), oracle)
         return State(w=start, w_client=start, residual=np.zeros_like(start), client_residual=clients, u=u, v=clients)
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
@@ -131,7 +131,7 @@ class EFL(Algorithm):
             pull=self.elasticity * state.u.sum(axis=1, keepdims=True),
         )
         sent, left = feedback(compressor, state.client_residual, local - begin)
-        fresh = self._per_client(oracle.curvature(local, self.fisher), oracle)
+        fresh = self._per_client(oracle.curvature(local, self.fisher, active=work.active), oracle)
         u = keep_absent(work.active, fresh, state.u)
         v = keep_absent(work.active, oracle.apply(fresh, local), state.v)
 

@@ -115,7 +115,7 @@ class FedElasticNet3(Algorithm):
         moved = local - sent
         force = self._force(moved)
         if self.memory_rule == "subgradient":
-            balance = np.clip(state.h_i - oracle.gradient(local), -self.l1, self.l1)
+            balance = np.clip(state.h_i - oracle.gradient(local, active=work.active), -self.l1, self.l1)
             force = np.where(moved == 0.0, balance, force)
         h_i = keep_absent(work.active, state.h_i - force, state.h_i)
 

@@ -71,7 +71,7 @@ class Mime(Algorithm):
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
         sent, beta = state.w[:, None], self.momentum
-        full = oracle.gradient(sent)
+        full = oracle.gradient(sent, active=work.active)
         total = work.weights.sum(axis=1, keepdims=True)
         c = aggregate(work.weights / np.where(total > 0, total, 1.0), full)
         correction = (c + beta / (1.0 - beta) * state.m)[:, None]

@@ -72,7 +72,7 @@ class MimeLite(Algorithm):
         w = state.w + self.server_rate * aggregate(work.weights, moved)
         if beta == 0:
             return Outcome(State(w=w, m=state.m), local, uplink=(Message(moved),), downlink=(Message(sent),))
-        full = oracle.gradient(sent)
+        full = oracle.gradient(sent, active=work.active)
         total = work.weights.sum(axis=1, keepdims=True)
         mean = aggregate(work.weights / np.where(total > 0, total, 1.0), full)
         m = np.where(total > 0, (1.0 - beta) * mean + beta * state.m, state.m)

@@ -62,8 +62,9 @@ class MinibatchSGD(Algorithm):
         sent = state.w[:, None]
         mean = np.zeros((state.w.shape[0], oracle.num_clients, oracle.dim))
         for k in range(int(work.steps.max())):
-            share = (work.steps > k) / np.maximum(work.steps, 1)
-            mean = mean + share[:, :, None] * oracle.gradient(sent, oracle.minibatch(k))
+            working = work.steps > k
+            share = working / np.maximum(work.steps, 1)
+            mean = mean + share[:, :, None] * oracle.gradient(sent, oracle.minibatch(k), active=working)
         rate = self.server_rate * work.rate
         w = state.w - rate * aggregate(work.weights, mean)
         return Outcome(State(w=w), sent - rate * mean, uplink=(Message(mean),), downlink=(Message(sent),))

@@ -89,7 +89,7 @@ class Scaffold(Algorithm):
         local = oracle.local_steps(sent, work, correction=c - state.c_i)
         moved = local - sent
         if self.option == "I":
-            fresh = oracle.gradient(sent)
+            fresh = oracle.gradient(sent, active=work.active)
         else:
             fresh = state.c_i - c - moved / (np.maximum(work.steps, 1)[:, :, None] * work.rate)
         c_i = keep_absent(work.active, fresh, state.c_i)

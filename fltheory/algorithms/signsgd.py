@@ -77,7 +77,7 @@ class SignSGD(Algorithm):
 
     def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
         sent, active = state.w[:, None], work.active[:, :, None]
-        gradient = oracle.gradient(sent, oracle.minibatch(0))
+        gradient = oracle.gradient(sent, oracle.minibatch(0), active=work.active)
         m = keep_absent(work.active, self.momentum * state.m + (1.0 - self.momentum) * gradient, state.m)
         votes = np.sign(m) * active
         vote = np.sign(votes.sum(axis=1))

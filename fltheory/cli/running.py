@@ -12,13 +12,20 @@ import typer
 
 from fltheory.cli.output import prepare, shown
 from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
-from fltheory.results import LEVEL, NOT_RUN, Result, attempt, final
+from fltheory.results import LEVEL, NOT_RUN, Final, Result, attempt, final
 
 if TYPE_CHECKING:
     from fltheory.configuration import Configuration
 
-COLUMNS = {"distance²": "distance_sq", "gap": "gap", "gradient²": "gradient_norm_sq"}
-"""Columns of the table that show the last value of a curve."""
+COLUMNS = {
+    "distance²": "distance_sq",
+    "gap": "gap",
+    "gradient²": "gradient_norm_sq",
+    "loss": "loss",
+    "accuracy": "accuracy",
+    "personal accuracy": "personal_accuracy",
+}
+"""Columns of the table that show the last value of a curve, if any run has recorded it."""
 
 
 def run(
@@ -160,19 +167,25 @@ def _print(configuration: Configuration, directory: Path, results: list[Result])
     rounds = configuration.experiments[0][1].rounds
     heading = f"{configuration.title or Path(configuration.path).stem}: after {rounds} rounds, {configuration.engine}"
     table = Table(title=Text(heading), title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("algorithm", *COLUMNS, "bits", "seconds", "status"):
+    recorded = {name for result in results if result.trajectories is not None for name in result.trajectories.curves()}
+    columns = {title: name for title, name in COLUMNS.items() if name in recorded}
+    for column in ("algorithm", *columns, "bits", "seconds", "status"):
         table.add_column(column, justify="left" if column in ("algorithm", "status") else "right")
     for result in results:
-        cells = ["-"] * (len(COLUMNS) + 1)
+        cells = ["-"] * (len(columns) + 1)
         if result.trajectories is not None:
             last = final(result.trajectories)
-            cells = [shown(last[name]["mean"], last[name]["half_width"]) for name in COLUMNS.values()]
+            cells = [_cell(last, name) for name in columns.values()]
             cells.append(shown(sum(last[name]["mean"] or 0.0 for name in ("uplink_bits", "downlink_bits")), None))
         table.add_row(Text(result.label), *cells, f"{result.seconds:.2f}", result.status)
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     console.print(table)
     band = f"± is half the width of a {LEVEL:.0%} band for all rounds at once. " if _sampled(results) else ""
     console.print(Text(f"{band}Results are in {directory}."), soft_wrap=True)
+
+
+def _cell(last: Final, name: str) -> str:
+    return shown(last[name]["mean"], last[name]["half_width"]) if name in last else "-"
 
 
 def _sampled(results: list[Result]) -> bool:

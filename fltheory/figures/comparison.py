@@ -21,16 +21,23 @@ AXES = {
     "distance_sq": r"expected squared distance  $\|w - w^\star\|^2$",
     "gap": r"expected optimality gap  $f(w) - f^\star$",
     "gradient_norm_sq": r"expected squared gradient norm  $\|\nabla f(w)\|^2$",
+    "loss": "training loss",
+    "accuracy": "share of test samples that are right",
     "uplink_bits": "bits sent to the server",
     "downlink_bits": "bits sent to the clients",
     "consensus_sq": r"expected consensus drift  $\frac{1}{|S|}\sum_i \|w_i - \bar w\|^2$",
     "average_gap": r"expected gap of the average  $f(\bar w_t) - f^\star$",
     "average_distance_sq": r"expected squared distance of the average  $\|\bar w_t - w^\star\|^2$",
     "personal_gap": r"expected personal gap  $\sum_i p_i\,(f_i(w_i) - f_i^\star)$",
+    "personal_loss": "loss of personal models on their own samples",
+    "personal_accuracy": "share of their own test samples that personal models get right",
     "nonzeros": "non-zero entries sent to the server",
     "entropy": "entropy of the messages, bits per entry",
 }
 """Quantities that can be drawn, with the label of their axis."""
+
+SHARES = ("accuracy", "personal_accuracy")
+"""Quantities between 0 and 1, drawn on a linear axis."""
 
 HEIGHT = 2.6
 """In inches."""
@@ -48,18 +55,18 @@ class _Curve(NamedTuple):
 def comparison(
     curves: Sequence[tuple[str, Trajectories]],
     *,
-    quantity: str = "gap",
+    quantity: str | None = None,
     title: str | None = None,
     level: float = 0.99,
 ) -> Figure:
-    """Return a figure with one curve per algorithm on a logarithmic axis.
+    """Return a figure with one curve per algorithm on a logarithmic axis, or a linear one for shares.
 
     Parameters
     ----------
     curves
         Labels and trajectories; a single replicate is drawn without a band.
     quantity
-        What is drawn: a key of :data:`AXES`.
+        What is drawn: a key of :data:`AXES`. ``None`` draws the gap, or the accuracy where no minimiser is known.
     title
         Heading, taken literally like the labels.
     level
@@ -73,13 +80,16 @@ def comparison(
     """
     from matplotlib.figure import Figure
 
-    checks.choice("comparison", "quantity", quantity, AXES)
     if not curves:
         raise InvalidParameter("comparison.curves must hold at least one curve, got none")
+    if quantity is None:
+        quantity = "gap" if curves[0][1].gap is not None else "accuracy"
+    checks.choice("comparison", "quantity", quantity, AXES)
     drawn = [(label, _curve(trajectories, quantity, level)) for label, trajectories in curves]
     figure = Figure(figsize=(COLUMN, HEIGHT), layout="constrained")
     axes = figure.add_subplot()
-    _scale(axes, [curve for _, curve in drawn])
+    if quantity not in SHARES:
+        _scale(axes, [curve for _, curve in drawn])
     bottom = axes.get_ylim()[0]
     logarithmic = axes.get_yscale() == "log"
     lines = []

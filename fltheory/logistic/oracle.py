@@ -3,12 +3,12 @@
 The stepper (:func:`~fltheory.logistic.steps.reference_steps` or the compiled one) runs (G), the judge, if any, measures
 models in place of :func:`~fltheory.logistic.model.reference_measures`; gradients, curvatures and proximal points are
 array code here. All of them refer to the objectives of the current round, that is, to its
-drifted labels; :meth:`LogisticOracle.objective` and :meth:`LogisticOracle.client_gap` refer to the expected ones.
+drifted labels; :meth:`LogisticOracle.objective` and :meth:`LogisticOracle.client_measures` refer to the expected ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from fltheory.errors import InvalidParameter
 from fltheory.logistic.model import LogisticLoss, one_hot
 from fltheory.logistic.solve import minimise, minimise_l1
 from fltheory.logistic.steps import LocalWork, drawn_samples
-from fltheory.oracle import Minibatch, Round
+from fltheory.oracle import Active, Minibatch, Round
 from fltheory.problem import Measures, Objective
 from fltheory.seeding import Purpose, Words
 
@@ -130,11 +130,13 @@ class LogisticOracle:
             )
         )
 
-    def gradient(self, w: Floats, minibatch: Minibatch | None = None) -> Floats:
-        """Return every client's gradient at ``w``, shape ``(replicates, clients, dim)``."""
+    def gradient(self, w: Floats, minibatch: Minibatch | None = None, *, active: Active | None = None) -> Floats:
+        """Return the gradients at ``w``, shape ``(replicates, clients, dim)``; 0 for clients that nobody needs."""
         models = self._spread(w)
-        result = np.empty_like(models)
+        result = np.zeros_like(models)
         for i, loss in enumerate(self._losses):
+            if active is not None and not active[:, i].any():
+                continue
             if minibatch is None or self._problem.batch_size is None:
                 result[:, i] = loss.gradient(models[:, i])
                 continue
@@ -149,20 +151,22 @@ class LogisticOracle:
             result[:, i] = sampled.gradient(models[:, i])
         return result
 
-    def curvature(self, w: Floats, kind: str) -> Floats:
+    def curvature(self, w: Floats, kind: str, *, active: Active | None = None) -> Floats:
         r"""Return a curvature at ``w``, with as many replicates as ``w`` has (all, if labels drift and matter).
 
         ``exact`` and ``diagonal`` are the Hessian and its diagonal, :math:`\lambda` included. ``fisher`` is the
         diagonal of the Fisher information of the labels under the model, which is ``diagonal`` less
         :math:`\lambda`, since the regulariser is no part of the likelihood. ``empirical-fisher`` is the mean squared
-        per-sample gradient of the likelihood at the observed labels.
+        per-sample gradient of the likelihood at the observed labels. Clients that nobody needs get 0.
         """
         kind = checks.choice("LogisticOracle", "curvature", kind, CURVATURES)
         replicates = self._replicates if kind == "empirical-fisher" and self._problem.label_drift else w.shape[0]
         models = np.broadcast_to(w, (replicates, self.num_clients, self.dim))
         parts = []
         for i, loss in enumerate(self._losses):
-            if kind == "exact":
+            if active is not None and not active[:, i].any():
+                parts.append(np.zeros((replicates, *(self.dim,) * (1 + (kind == "exact")))))
+            elif kind == "exact":
                 parts.append(loss.hessian(models[:, i]))
             elif kind == "empirical-fisher":
                 parts.append(loss.empirical_fisher_diagonal(models[:, i]))
@@ -218,13 +222,13 @@ class LogisticOracle:
         """Return ``w``: the oracle works in the coordinates of the problem."""
         return w
 
-    def client_gap(self, w: Floats) -> Floats:
+    def client_measures(self, w: Floats) -> Mapping[str, Floats]:
         r"""Return :math:`f_i(w_i) - f_i^*` with the expected labels, shape ``(replicates, clients)``."""
         models = self._spread(w)
         gaps = np.empty(models.shape[:2])
         for i in range(self.num_clients):
             gaps[:, i] = self._problem.client_objective(i).gap(models[:, i])
-        return gaps
+        return {"personal_gap": gaps}
 
     def _spread(self, w: Floats) -> Floats:
         shape = (self._replicates, self.num_clients, self.dim)

@@ -17,12 +17,13 @@ coordinates at once; otherwise every coordinate has its own.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 
 import numpy as np
 
 from fltheory.checks import Floats, Ints
 from fltheory.errors import NotAffine
-from fltheory.oracle import Minibatch, Round
+from fltheory.oracle import Active, Minibatch, Round
 from fltheory.quadratic.objective import QuadraticObjective
 from fltheory.quadratic.oracle import RoundData, curvature_of, times, times_curvature
 from fltheory.quadratic.problem import Quadratic
@@ -197,12 +198,12 @@ class ClosedFormOracle:
     def minibatch(self, index: int) -> Minibatch:
         return Minibatch(index)
 
-    def gradient(self, w: Floats, minibatch: Minibatch | None = None) -> Floats:
+    def gradient(self, w: Floats, minibatch: Minibatch | None = None, *, active: Active | None = None) -> Floats:
         full = self._data.scale[:, :, None] * times(self._data.hessian, w) + self._data.offset
         unit = None if minibatch is None else self._unit(("minibatch", minibatch.index))
         return full if unit is None else full + self._data.sigma[None, :, None] * unit
 
-    def curvature(self, w: Floats, kind: str) -> Floats:
+    def curvature(self, w: Floats, kind: str, *, active: Active | None = None) -> Floats:
         return curvature_of(self._data, kind, self._inside and self._outer.basis is not None, lambda: self.gradient(w))
 
     def apply(self, curvature: Floats, vectors: Floats) -> Floats:
@@ -218,7 +219,7 @@ class ClosedFormOracle:
         matrix = own + pull * np.eye(self.dim)
         return np.asarray(anchor - np.linalg.solve(matrix, slope[..., None])[..., 0])
 
-    def client_gap(self, w: Floats) -> Floats:
+    def client_measures(self, w: Floats) -> Mapping[str, Floats]:
         """Refuse: a personal loss is a second moment that the exact engine does not propagate."""
         raise NotAffine("the loss of personal models is not computed by the exact engine; use monte_carlo")
 

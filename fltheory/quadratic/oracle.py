@@ -6,7 +6,7 @@ in: how a block of local steps is run, and how unit noise vectors are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fltheory import checks, seeding
 from fltheory.checks import Floats
 from fltheory.errors import NotApplicable
-from fltheory.oracle import Minibatch, Round
+from fltheory.oracle import Active, Minibatch, Round
 from fltheory.quadratic.objective import QuadraticObjective, client_minima
 from fltheory.quadratic.problem import Quadratic, client_values
 from fltheory.quadratic.prox import elastic_net_minimiser
@@ -170,7 +170,7 @@ class QuadraticOracle:
     def leave(self, w: Floats) -> Floats:
         return self._outer.outward(w) if self._inside else w
 
-    def client_gap(self, w: Floats) -> Floats:
+    def client_measures(self, w: Floats) -> Mapping[str, Floats]:
         problem = self._problem
         scale = 1.0 + np.asarray(problem.client_growth)
         minima = client_minima(
@@ -181,7 +181,7 @@ class QuadraticOracle:
                 "the loss of personal models is undefined: a client's own objective is unbounded below "
                 "(mu = 0 with client drift); choose mu > 0"
             )
-        return np.maximum(client_values(problem, w) - minima, 0.0)
+        return {"personal_gap": np.maximum(client_values(problem, w) - minima, 0.0)}
 
     def local_steps(
         self,
@@ -216,14 +216,14 @@ class QuadraticOracle:
     def minibatch(self, index: int) -> Minibatch:
         return Minibatch(index)
 
-    def gradient(self, w: Floats, minibatch: Minibatch | None = None) -> Floats:
+    def gradient(self, w: Floats, minibatch: Minibatch | None = None, *, active: Active | None = None) -> Floats:
         data = self._drifted()
         full = data.scale[:, :, None] * times(data.hessian, w) + data.offset
         if minibatch is None:
             return full
         return noisy(data, full, minibatch.index, self._unit_vectors)
 
-    def curvature(self, w: Floats, kind: str) -> Floats:
+    def curvature(self, w: Floats, kind: str, *, active: Active | None = None) -> Floats:
         return curvature_of(self._round, kind, self._inside and self._outer.basis is not None, lambda: self.gradient(w))
 
     def apply(self, curvature: Floats, vectors: Floats) -> Floats:

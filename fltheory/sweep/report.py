@@ -21,7 +21,7 @@ def curves(runs: Sequence[Run]) -> list[str]:
 
 
 def quantity(runs: Sequence[Run]) -> str:
-    """Return the curve by which runs are compared: the gap, or whatever there is."""
+    """Return the curve by which runs are compared: the gap, or the loss where no minimiser is known."""
     names = curves(runs)
     return "gap" if "gap" in names or not names else names[0]
 

@@ -145,3 +145,16 @@ def test_a_band_without_end_does_not_stretch_the_axis() -> None:
     values = np.array([[1.0, 0.1e308], [1.0, 1.6e308]])
     (axes,) = figures.comparison([("one", trajectories(values))]).axes
     assert np.isfinite(axes.get_ylim()[1])
+
+
+def test_where_no_minimiser_is_known_the_accuracy_is_drawn_on_a_linear_axis() -> None:
+    share = 1.0 - decaying()
+    run = Trajectories(algorithm="A", loss=decaying(), accuracy=share, uplink_bits=share, downlink_bits=share)
+    (axes,) = figures.comparison([("one", run)]).axes
+    assert axes.get_yscale() == "linear"
+    assert axes.get_ylabel() == AXES["accuracy"]
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), share.mean(axis=0))
+    (losses,) = figures.comparison([("one", run)], quantity="loss").axes
+    assert losses.get_yscale() == "log"
+    with pytest.raises(NotApplicable, match="'gap' was not recorded"):
+        figures.comparison([("one", run)], quantity="gap")

@@ -97,7 +97,7 @@ def rates(
             | extra
             | {
                 "tau": rounds_of(point),
-                "ruan_distance": trajectories.distance_sq[0, -1],
+                "ruan_distance": trajectories.curve("distance_sq")[0, -1],
                 "ruan_from_limit": _limit.distances(limit, trajectories)[-1],
             }
         )

@@ -135,8 +135,8 @@ def quantities(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajecto
     apart = fast.curve("model_mean")[0, -1] - plain.curve("model_mean")[0, -1]
     found = realise(quadratic(point)) | {
         "ruan_w_now": plain.curve("model_mean")[0, 1],
-        "ruan_after_fast": fast.distance_sq[0, -1],
-        "ruan_after_plain": plain.distance_sq[0, -1],
+        "ruan_after_fast": fast.curve("distance_sq")[0, -1],
+        "ruan_after_plain": plain.curve("distance_sq")[0, -1],
         "ruan_moved": float(np.sqrt((apart**2).sum())),
         "eta": made[0].rate_at(1),
     }

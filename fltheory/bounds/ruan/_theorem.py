@@ -216,7 +216,7 @@ def along(run: Experiment, trajectories: Trajectories, first: int = 0) -> dict[s
     norms = local_gradient_sq(run.problem, mean[first:-1], covariance[first:-1], rates, run.participation.local_steps)[
         :, run.participation.members(first)
     ]
-    curve = trajectories.distance_sq[0, first:]
+    curve = trajectories.curve("distance_sq")[0, first:]
     # From round 1 on: round 0 holds by definition of V, at times with equality, and would hide the others.
     return {
         "tau": np.arange(1, len(curve)),

@@ -128,7 +128,7 @@ def quantities(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajecto
     offset, offset_new = (float(compiled(_theorem.GAMMA)(env)) for env in (before, after))
     mean_b = compiled(EE(_theorem.B_PRINTED))
     shift = abs(float(before["w_star"][0] - after["w_star"][0]))
-    reached = float(np.sqrt(trajectories.distance_sq[0, first]))
+    reached = float(np.sqrt(trajectories.curve("distance_sq")[0, first]))
     return {
         "E": 1,
         "G_sq": norms.max(),
@@ -140,8 +140,8 @@ def quantities(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajecto
         "ruan_V_new": max(offset_new**2 * (reached + shift) ** 2, 256 * mean_b(after)),
         "ruan_tau_0": first,
         "ruan_deadline": run.rounds,
-        "ruan_loss_kept": trajectories.distance_sq[0, -1],
-        "ruan_loss_out": excluded.distance_sq[0, -1],
+        "ruan_loss_kept": trajectories.curve("distance_sq")[0, -1],
+        "ruan_loss_out": excluded.curve("distance_sq")[0, -1],
         "ruan_kept_from_new": _limit.distances(after["w_star"], trajectories)[-1],
         "w_star": before["w_star"],
         "w_new": after["w_star"],

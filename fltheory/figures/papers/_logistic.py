@@ -211,7 +211,7 @@ def measured(experiment: Experiment, replicates: int, seed: int) -> dict[str, An
         "algorithm": run.algorithm,
         "nonzeros": mean_error(run.curve("nonzeros")[:, -1]),
         "entropy": mean_error(run.curve("entropy").sum(axis=1)),
-        "gap": mean_error(run.gap[:, -1]),
+        "gap": mean_error(run.curve("gap")[:, -1]),
         "accuracy": mean_error(accuracy(experiment.problem, run)[:, -1]),
     }
 

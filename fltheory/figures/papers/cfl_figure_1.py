@@ -36,13 +36,13 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
         for algorithm in algorithms():
             found = best(setting, algorithm, seed)
             run = experiment(setting, algorithm, found.rate, seed)
-            runs = np.sqrt(simulate(run, seed=seed, replicates=REPLICATES, threads=1).gradient_norm_sq)
+            runs = np.sqrt(simulate(run, seed=seed, replicates=REPLICATES, threads=1).curve("gradient_norm_sq"))
             low, high = np.quantile(runs, [0.05, 0.95], axis=0)
             curves.append(
                 {
                     "algorithm": found.algorithm,
                     "rate": found.rate,
-                    "loss": np.sqrt(found.trajectories.gradient_norm_sq[0]).tolist(),
+                    "loss": np.sqrt(found.trajectories.curve("gradient_norm_sq")[0]).tolist(),
                     "low": low.tolist(),
                     "high": high.tolist(),
                 }

@@ -75,7 +75,7 @@ def _loss(setting: Setting, algorithm: Algorithm, rate: float, seed: int) -> flo
     """Return the loss after the last round at a rate, or nothing if it ends above the start."""
     run = experiment(setting, algorithm, rate, seed)
     try:
-        curve = simulate(run, engine="exact", record=Record(consensus=False)).gradient_norm_sq[0]
+        curve = simulate(run, engine="exact", record=Record(consensus=False)).curve("gradient_norm_sq")[0]
     except Diverged:
         return None
     return math.sqrt(curve[-1]) if curve[-1] <= curve[0] else None

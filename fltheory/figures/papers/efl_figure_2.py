@@ -52,7 +52,11 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
             )
             run = run_efl(setting, replicates, seed)
             curves.append(
-                {"elasticity": weight, "gap": limits(run.gap, EVERY), "accuracy": limits(accuracy(task, run), EVERY)}
+                {
+                    "elasticity": weight,
+                    "gap": limits(run.curve("gap"), EVERY),
+                    "accuracy": limits(accuracy(task, run), EVERY),
+                }
             )
         columns.append({"local_steps": local_steps, "rate": rate, "curves": curves})
     sizes = {**SIZES, "split": SPLIT, "num_clients": EFL_CLIENTS, "asked": SIZE, "rounds": rounds}

@@ -75,7 +75,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
                     "rate": rates[best],
                     "tried": ends,
                     "end": _end(run),
-                    "gap": limits(run.gap, EVERY),
+                    "gap": limits(run.curve("gap"), EVERY),
                     "accuracy": limits(accuracy(task, run), EVERY),
                 }
             )
@@ -88,7 +88,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
 
 def _end(run: Trajectories) -> float:
     """Return the mean gap over the last tenth of the rounds."""
-    return float(run.gap[:, -(run.rounds // 10) :].mean())
+    return float(run.curve("gap")[:, -(run.rounds // 10) :].mean())
 
 
 def draw(data: Data) -> Figure:

@@ -132,7 +132,7 @@ def _gap(task: Quadratic, algorithm: Algorithm, rate: float, rounds: int, seed: 
     )
     record = Record(consensus=False)
     try:
-        return "exact", simulate(run, engine="exact", record=record).gap[0]
+        return "exact", simulate(run, engine="exact", record=record).curve("gap")[0]
     except NotApplicable:
         pass
     except Diverged:
@@ -141,7 +141,7 @@ def _gap(task: Quadratic, algorithm: Algorithm, rate: float, rounds: int, seed: 
         found = simulate(run, seed=seed, replicates=REPLICATES, record=record, threads=1)
     except Diverged:
         return "monte-carlo", np.full(rounds + 1, np.inf)
-    return "monte-carlo", found.gap.mean(axis=0)
+    return "monte-carlo", found.curve("gap").mean(axis=0)
 
 
 def _rounds(curve: Any, accuracy: float) -> float:

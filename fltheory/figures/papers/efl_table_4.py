@@ -47,12 +47,12 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
             algorithm = EFL(elasticity=WEIGHT, compression=fraction)
             setting = efl_experiment(task, algorithm, size=SIZE, local_steps=STEPS, rounds=rounds, rate=RATE)
             run = run_efl(setting, replicates, seed)
-            hit = run.gap <= LEVEL * run.gap[:, :1]
+            hit = run.curve("gap") <= LEVEL * run.curve("gap")[:, :1]
             reached = hit.any(axis=1)
             row: dict[str, Any] = {
                 "split": split,
                 "q": fraction,
-                "gap": mean_error(run.gap[:, -1]),
+                "gap": mean_error(run.curve("gap")[:, -1]),
                 "accuracy": mean_error(accuracy(task, run)[:, -1]),
                 "reached": int(reached.sum()),
                 "rounds": None,

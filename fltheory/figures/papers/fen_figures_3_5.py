@@ -61,7 +61,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
                     "l1": weight,
                     "accuracy": limits(accuracy(task, run)[:, 1:], EVERY),
                     "share": limits(share, EVERY),
-                    "gap": mean_error(run.gap[:, -1]),
+                    "gap": mean_error(run.curve("gap")[:, -1]),
                 }
             )
         columns.append({"algorithm": algorithm.title, "curves": curves})

@@ -71,7 +71,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
         offset = rate.shift
         rounds = int(np.ceil((2 if quick else 6) * offset))
         run = Experiment(problem=problem, algorithm=Ruan(scheme=scheme), participation=work, rounds=rounds, rate=rate)
-        curve = simulate(run, engine="exact", record=Record(consensus=False)).distance_sq[0]
+        curve = simulate(run, engine="exact", record=Record(consensus=False)).curve("distance_sq")[0]
         clock = np.arange(rounds + 1) + offset
         half = int(np.searchsorted(clock, clock[-1] / 2))
         got = np.einsum("o,ok,ok->k", env["chance"], np.array(env["p_drawn"]), np.array(env["s_drawn"]))

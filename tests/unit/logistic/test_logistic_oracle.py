@@ -189,13 +189,13 @@ def test_gap_of_a_client_is_measured_from_its_own_minimum(make_problem: Any) -> 
     problem = make_problem(6, label_drift=0.2)
     oracle = problem.reference_oracle(seed=0, replicates=range(2))
     best = np.stack([problem.client_objective(i).w_star for i in range(3)])
-    assert oracle.client_gap(best[None]).max() == 0.0
+    assert oracle.client_measures(best[None])["personal_gap"].max() == 0.0
     moved = best + 0.5
-    for i, gap in enumerate(oracle.client_gap(moved[None])[1]):
+    for i, gap in enumerate(oracle.client_measures(moved[None])["personal_gap"][1]):
         objective = problem.client_objective(i)
         assert gap == pytest.approx(float(objective.value(moved[i])) - objective.f_star, rel=1e-9)
     with pytest.raises(InvalidParameter, match="broadcast"):
-        oracle.client_gap(np.zeros((1, 2, problem.dim)))
+        oracle.client_measures(np.zeros((1, 2, problem.dim)))["personal_gap"]
 
 
 def test_coordinates_are_those_of_the_problem(make_problem: Any) -> None:
@@ -204,3 +204,19 @@ def test_coordinates_are_those_of_the_problem(make_problem: Any) -> None:
     w = np.arange(9.0)
     np.testing.assert_array_equal(oracle.leave(oracle.enter(w)), w)
     np.testing.assert_array_equal(oracle.objective(problem.weights).w_star, problem.objective().w_star)
+
+
+def test_clients_that_nobody_needs_cost_nothing_and_get_zero(make_problem: Any) -> None:
+    problem = make_problem(3, batch_size=2)
+    oracle = problem.reference_oracle(seed=0, replicates=range(2))
+    w, active = np.ones((2, 1, problem.dim)), np.array([[True, False, False], [False, False, True]])
+    batch = oracle.minibatch(0)
+    for some, all_ in (
+        (oracle.gradient(w, batch, active=active), oracle.gradient(w, batch)),
+        (oracle.curvature(w, "fisher", active=active), oracle.curvature(w, "fisher")),
+        (oracle.curvature(w, "exact", active=active), oracle.curvature(w, "exact")),
+    ):
+        np.testing.assert_array_equal(some[:, [0, 2]], all_[:, [0, 2]])
+        assert some.shape == all_.shape
+        assert not some[:, 1].any()
+        assert all_[:, 1].any()

@@ -144,4 +144,4 @@ class TestRefusals:
     def test_personal_losses(self):
         oracle, w = noisy_oracle()
         with pytest.raises(NotAffine, match="personal models"):
-            oracle.client_gap(w)
+            oracle.client_measures(w)["personal_gap"]

@@ -27,7 +27,9 @@ def test_client_gradients_differentiate_the_client_objectives(make_problem, kind
     for j in range(problem.dim):
         shift = np.zeros((1, 3, problem.dim))
         shift[..., j] = size
-        differences[:, j] = (oracle.client_gap(w + shift) - oracle.client_gap(w - shift))[0] / (2 * size)
+        differences[:, j] = (
+            oracle.client_measures(w + shift)["personal_gap"] - oracle.client_measures(w - shift)["personal_gap"]
+        )[0] / (2 * size)
     np.testing.assert_allclose(oracle.gradient(w)[0], differences + fixed[0], rtol=1e-7, atol=1e-8)
 
 
@@ -255,4 +257,4 @@ class TestCurvature:
 def test_personal_losses_of_unbounded_clients_are_refused():
     problem = noisy_quadratic(dim=3, num_clients=3, mu=0.0, client_drift_sq=1.0)
     with pytest.raises(NotApplicable, match="unbounded below"):
-        problem.reference_oracle(seed=0, replicates=range(1)).client_gap(np.zeros((1, 3, 3)))
+        problem.reference_oracle(seed=0, replicates=range(1)).client_measures(np.zeros((1, 3, 3)))["personal_gap"]

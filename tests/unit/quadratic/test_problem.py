@@ -84,7 +84,9 @@ def test_rotation_changes_coordinates_only(make_problem, kind):
     np.testing.assert_allclose(inner.leave(entered), w, atol=1e-13)
     for batch in (None, inner.minibatch(2)):
         np.testing.assert_allclose(inner.leave(inner.gradient(entered, batch)), outer.gradient(w, batch), atol=1e-11)
-    np.testing.assert_allclose(inner.client_gap(entered), outer.client_gap(w), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        inner.client_measures(entered)["personal_gap"], outer.client_measures(w)["personal_gap"], rtol=1e-9, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("kind", ["rotated", "commuting", "dense"])
@@ -99,7 +101,9 @@ def test_client_minima_and_gamma(make_problem, kind):
     np.testing.assert_allclose(constants["gamma"].value, at_optimum - found, atol=1e-9)
     assert np.all(constants["gamma"].value >= 0)
     w = np.random.default_rng(3).standard_normal((2, 3, problem.dim))
-    gaps = problem.compiled_oracle(seed=0, replicates=range(2), rotation_equivariant=True).client_gap(w)
+    gaps = problem.compiled_oracle(seed=0, replicates=range(2), rotation_equivariant=True).client_measures(w)[
+        "personal_gap"
+    ]
     expected = [[f(x) - m for f, x, m in zip(functions, row, found, strict=True)] for row in w]
     np.testing.assert_allclose(gaps, expected, atol=1e-8)
 
@@ -204,5 +208,7 @@ def test_minima_by_hand_with_growth_constants_and_drift():
     assert constants["client_f_star"].value.tolist() == pytest.approx([4.5 - 1 / 6, -0.5])
     assert constants["gamma"].value.tolist() == pytest.approx([1 / 6, 2.0])
     assert constants["f_star"].value == 3.0
-    gaps = problem.reference_oracle(seed=0, replicates=range(1)).client_gap(np.array([[[1.0], [3.0]]]))
+    gaps = problem.reference_oracle(seed=0, replicates=range(1)).client_measures(np.array([[[1.0], [3.0]]]))[
+        "personal_gap"
+    ]
     assert gaps[0].tolist() == pytest.approx([7 - (4.5 - 1 / 6), 0.5])
