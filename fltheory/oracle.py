@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from fltheory.checks import Floats
 
-
 Active = NDArray[np.bool_]
 """Who takes part, shape ``(replicates | 1, clients)``."""
 

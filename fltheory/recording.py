@@ -83,7 +83,6 @@ class Recorder:
         self._mass = 0.0
         self._next = 0
         self._p = np.zeros(0)
-        algorithm = experiment.algorithm
         names = ["uplink_bits", "downlink_bits"]
         names += ["consensus_sq"] * (inside and record.consensus is not False) + ["nonzeros"] * record.nonzeros
         names += ["entropy"] * (record.entropy_bin is not None)
