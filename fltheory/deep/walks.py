@@ -1,0 +1,112 @@
+r"""Local steps of one client: what they need, the loop over them on flat vectors, and the same loop in obvious code.
+
+.. math:: w \leftarrow w - \eta\,\bigl(g(w) + c + Q (w - a) + \lambda_1\,\mathrm{sign}(w - b)\bigr)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch.func import functional_call
+from torch.nn import functional
+
+from fltheory.checks import Floats, Ints
+from fltheory.deep.flat import FlatNetwork
+
+
+class Data(NamedTuple):
+    """Samples of all clients as tensors, and the weight of the regulariser."""
+
+    inputs: Any
+    labels: Any
+    l2: float
+
+
+class Walk(NamedTuple):
+    """The steps of one client in one replicate; vectors have shape ``(dim,)``, and ``None`` stands for zero."""
+
+    start: Floats
+    batches: Ints
+    """Rows of the minibatch of every step, ``(steps, batch)``."""
+    rate: float
+    correction: Floats | None
+    """``c``."""
+    pull: Floats | float
+    """``Q``: a number, a diagonal or a matrix."""
+    anchor: Floats | None
+    """``a``."""
+    l1: float
+    l1_anchor: Floats | None
+    """``b``."""
+    recentre: bool
+    """Subtract the gradient at the start, on the same samples."""
+
+
+Walker = Callable[[FlatNetwork, Data, Walk], Floats]
+
+
+def walk(network: FlatNetwork, data: Data, task: Walk) -> Floats:
+    """Return the model after all steps; terms that are zero cost nothing."""
+    w, kind = network.w, network.w.dtype
+    start, c, a, b = (
+        None if vector is None else torch.tensor(vector, dtype=kind)
+        for vector in (task.start, task.correction, task.anchor, task.l1_anchor)
+    )
+    pull = task.pull if isinstance(task.pull, float) else torch.tensor(task.pull, dtype=kind)
+    pulls = not isinstance(pull, float) or pull != 0.0
+    w.copy_(start)
+    for rows in torch.from_numpy(task.batches):
+        inputs, labels = data.inputs.index_select(0, rows), data.labels.index_select(0, rows)
+        origin = None
+        if task.recentre:
+            here = w.clone()
+            w.copy_(start)
+            origin = network.gradient(inputs, labels, data.l2).clone()
+            w.copy_(here)
+        g = network.gradient(inputs, labels, data.l2)
+        if origin is not None:
+            g -= origin
+        if c is not None:
+            g += c
+        if pulls:
+            away = w if a is None else w - a
+            g += pull @ away if not isinstance(pull, float) and pull.ndim == 2 else pull * away
+        if task.l1:
+            g.add_(torch.sign(w if b is None else w - b), alpha=task.l1)
+        w.add_(g, alpha=-task.rate)
+    return _array(w)
+
+
+def reference_walk(network: FlatNetwork, data: Data, task: Walk) -> Floats:
+    """Return the same by one line per formula, with gradients of a function of one vector."""
+    kind = network.w.dtype
+    zero = torch.zeros_like(network.w)
+    c, a, b = (
+        zero if vector is None else torch.tensor(vector, dtype=kind)
+        for vector in (task.correction, task.anchor, task.l1_anchor)
+    )
+    pull = torch.tensor(task.pull, dtype=kind)
+    Q = pull if pull.ndim == 2 else torch.diag(pull.expand(network.dim))
+    names = [name for name, _ in network.module.named_parameters()]
+    shapes = [parameter.shape for parameter in network.parameters]
+
+    def gradient(w: Any, rows: Any) -> Any:
+        leaf = w.clone().requires_grad_()
+        parts = leaf.split([shape.numel() for shape in shapes])
+        values = {name: part.view(shape) for name, part, shape in zip(names, parts, shapes, strict=True)}
+        scores = functional_call(network.module, values, (data.inputs[rows],))
+        loss = functional.cross_entropy(scores, data.labels[rows]) + 0.5 * data.l2 * (leaf**2).sum()
+        return torch.autograd.grad(loss, leaf)[0]
+
+    w = start = torch.tensor(task.start, dtype=kind)
+    for rows in torch.from_numpy(task.batches):
+        g = gradient(w, rows) - (gradient(start, rows) if task.recentre else 0.0)
+        w = w - task.rate * (g + c + Q @ (w - a) + task.l1 * torch.sign(w - b))
+    return _array(w)
+
+
+def _array(vector: Any) -> Floats:
+    values: Floats = vector.detach().to(torch.float64, copy=True).numpy()
+    return values
