@@ -160,7 +160,7 @@ class DeepOracle:
     def prox(self, anchor: Floats, *, pull: float, l1: float = 0.0, linear: Floats | None = None) -> Floats:
         """Refuse: nobody knows the minimiser of a network's loss."""
         raise NotApplicable(
-            "the local problem of a network cannot be solved exactly; let the algorithm take gradient steps: exact = false"
+            "the local problem of a network cannot be solved exactly; let the algorithm take gradient steps instead"
         )
 
     def objective(self, p: Floats) -> Objective:
@@ -180,7 +180,7 @@ class DeepOracle:
         return self._problem.client_measures(self._bench, self._spread(w))
 
     def _batches(self, r: int, i: int, steps: int, minibatch: Minibatch | None) -> Ints:
-        """Return the rows of a client's minibatches, ``(steps, batch)``: fresh ones, or the one asked for every time."""
+        """Return the rows of a client's minibatches, ``(steps, batch)``: fresh ones, or always the same."""
         rows, size = self._rows(i), self._problem.batch_size
         if size is None:
             return np.array(np.broadcast_to(rows, (steps, len(rows))))
