@@ -2,6 +2,6 @@
 
 from fltheory.logistic.problem import LogisticObjective, LogisticProblem
 from fltheory.logistic.samples import Samples
-from fltheory.logistic.synthetic import dirichlet_split, logistic_clients, synthetic
+from fltheory.logistic.synthetic import logistic_clients, synthetic
 
-__all__ = ["LogisticObjective", "LogisticProblem", "Samples", "dirichlet_split", "logistic_clients", "synthetic"]
+__all__ = ["LogisticObjective", "LogisticProblem", "Samples", "logistic_clients", "synthetic"]

