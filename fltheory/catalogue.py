@@ -66,6 +66,11 @@ PROBLEMS: Mapping[str, Generator] = MappingProxyType(
             function="logistic_clients",
             title="Logistic regression with label and feature shift per client",
         ),
+        "network": Generator(
+            home="fltheory.deep.generators",
+            function="network_problem",
+            title="A network on real data (needs PyTorch)",
+        ),
     }
 )
 
@@ -136,6 +141,34 @@ def selections() -> Mapping[str, type]:
 def step_laws() -> Mapping[str, type]:
     """Return the step laws by name: how many local steps are completed."""
     return _named(steps)
+
+
+@functools.cache
+def networks() -> Mapping[str, type]:
+    """Return the networks by name.
+
+    >>> list(networks())
+    ['softmax', 'mlp', 'cnn', 'vgg11', 'lstm']
+    """
+    from fltheory.deep import networks as module
+
+    return _named(module)
+
+
+@functools.cache
+def splits() -> Mapping[str, type]:
+    """Return the splits by name: who gets which samples of a data set."""
+    from fltheory.datasets import splits as module
+
+    return _named(module)
+
+
+@functools.cache
+def sizes() -> Mapping[str, type]:
+    """Return the laws by name of how many samples a client gets."""
+    from fltheory.datasets import sizes as module
+
+    return _named(module)
 
 
 @functools.cache

@@ -44,7 +44,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fltheory import catalogue, checks
+from fltheory import catalogue, checks, datasets
+from fltheory.datasets import Source as DataSource
+from fltheory.datasets.sizes import Sizes
+from fltheory.datasets.splits import Split
+from fltheory.deep.networks import Network
 from fltheory.engines import ENGINES
 from fltheory.errors import FltheoryError
 from fltheory.experiment import Experiment
@@ -74,6 +78,10 @@ _NAMED: Mapping[Any, Callable[[], Mapping[str, type]]] = {
     Selection: catalogue.selections,
     StepLaw: catalogue.step_laws,
     Rate: catalogue.rate_schedules,
+    DataSource: datasets.sources,
+    Split: catalogue.splits,
+    Sizes: catalogue.sizes,
+    Network: catalogue.networks,
 }
 
 
@@ -286,7 +294,9 @@ def _hints(make: Callable[..., Any]) -> Mapping[str, Any]:
 
 def _convert(source: Source, key: Key, hint: Any, value: Any) -> Any:
     """Return a value of a table as the annotation of its parameter wants it."""
-    if hint in _NAMED:
+    named = [kind for kind in _members(hint) if kind in _NAMED]
+    if named:
+        hint = named[0]
         if hint is Rate and isinstance(value, int | float):
             return value
         kinds = _NAMED[hint]()
