@@ -74,6 +74,7 @@ def _started(threads: int) -> ThreadPoolExecutor:
 
     def begin() -> None:
         torch.set_num_threads(1)
+        torch.get_num_threads()  # a thread takes the number in force when it first asks, and keeps it
         begun.wait()
 
     pool = ThreadPoolExecutor(threads)

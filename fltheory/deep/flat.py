@@ -68,7 +68,7 @@ class FlatNetwork:
     def judge(self, inputs: Any, labels: Any, rows: Ints) -> tuple[Floats, Floats]:
         """Return the losses of the given rows at ``w``, without regulariser, and 1 for those that are right, else 0."""
         losses, hits = [], []
-        for part in torch.from_numpy(rows).split(CHUNK):
+        for part in torch.tensor(rows).split(CHUNK):
             classes = labels[part]
             scores = self.scores(inputs[part]).double()
             losses.append(functional.cross_entropy(scores, classes, reduction="none"))
