@@ -45,6 +45,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fltheory import catalogue, checks
+from fltheory.datasets.sizes import Sizes
+from fltheory.datasets.splits import Split
 from fltheory.engines import ENGINES
 from fltheory.errors import FltheoryError
 from fltheory.experiment import Experiment
@@ -74,6 +76,8 @@ _NAMED: Mapping[Any, Callable[[], Mapping[str, type]]] = {
     Selection: catalogue.selections,
     StepLaw: catalogue.step_laws,
     Rate: catalogue.rate_schedules,
+    Split: catalogue.splits,
+    Sizes: catalogue.size_laws,
 }
 
 
@@ -286,6 +290,8 @@ def _hints(make: Callable[..., Any]) -> Mapping[str, Any]:
 
 def _convert(source: Source, key: Key, hint: Any, value: Any) -> Any:
     """Return a value of a table as the annotation of its parameter wants it."""
+    if len(members := _members(hint)) == 1:
+        hint = members[0]
     if hint in _NAMED:
         if hint is Rate and isinstance(value, int | float):
             return value
