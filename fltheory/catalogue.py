@@ -2,9 +2,9 @@
 
 Algorithms are found by looking into the folder :mod:`fltheory.algorithms`: in every module whose name does not start
 with an underscore, every concrete :class:`~fltheory.algorithms._algorithm.Algorithm` is listed under its ``name``, and
-imported when it is asked for. So adding an algorithm is adding one file. Selections, step laws, rates, splits
-and laws of sizes are the dataclasses of their modules. Problems are functions and are named here, with their homes, so that listing them
-loads no problem code.
+imported when it is asked for. So adding an algorithm is adding one file. Selections, step laws, rates, splits and laws
+of sizes are the dataclasses of their modules. Problems are functions and are named here, with their homes, so that
+listing them loads no problem code.
 """
 
 from __future__ import annotations
