@@ -1,10 +1,10 @@
-"""What can be named in a configuration file: algorithms, problems, selections, step laws, learning rates.
+"""What can be named in a configuration file: algorithms, problems, selections, step laws, learning rates, splits.
 
 Algorithms are found by looking into the folder :mod:`fltheory.algorithms`: in every module whose name does not start
 with an underscore, every concrete :class:`~fltheory.algorithms._algorithm.Algorithm` is listed under its ``name``, and
-imported when it is asked for. So adding an algorithm is adding one file. Selections, step laws and rates are the
-dataclasses of their modules. Problems are functions and are named here, with their homes, so that listing them
-loads no problem code.
+imported when it is asked for. So adding an algorithm is adding one file. Selections, step laws, rates, splits and laws
+of sizes are the dataclasses of their modules. Problems are functions and are named here, with their homes, so that
+listing them loads no problem code.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from typing import Any
 from fltheory import algorithms as algorithm_folder
 from fltheory import checks, rates
 from fltheory.algorithms._algorithm import Algorithm
+from fltheory.datasets import sizes
+from fltheory.datasets import splits as split_module
+from fltheory.deep import networks as network_module
 from fltheory.errors import InvalidParameter
 from fltheory.participation import selection, steps
 from fltheory.problem import Problem
@@ -150,25 +153,7 @@ def networks() -> Mapping[str, type]:
     >>> list(networks())
     ['softmax', 'mlp', 'cnn', 'vgg11', 'lstm']
     """
-    from fltheory.deep import networks as module
-
-    return _named(module)
-
-
-@functools.cache
-def splits() -> Mapping[str, type]:
-    """Return the splits by name: who gets which samples of a data set."""
-    from fltheory.datasets import splits as module
-
-    return _named(module)
-
-
-@functools.cache
-def sizes() -> Mapping[str, type]:
-    """Return the laws by name of how many samples a client gets."""
-    from fltheory.datasets import sizes as module
-
-    return _named(module)
+    return _named(network_module)
 
 
 @functools.cache
@@ -179,6 +164,26 @@ def rate_schedules() -> Mapping[str, type]:
     ['constant', 'inverse', 'table']
     """
     return _named(rates)
+
+
+@functools.cache
+def splits() -> Mapping[str, type]:
+    """Return the splits by name: which client gets which samples.
+
+    >>> list(splits())
+    ['iid', 'dirichlet', 'classes-per-client', 'natural']
+    """
+    return _named(split_module)
+
+
+@functools.cache
+def size_laws() -> Mapping[str, type]:
+    """Return the laws of sizes by name: how many samples a client gets.
+
+    >>> list(size_laws())
+    ['equal', 'lognormal', 'pareto']
+    """
+    return _named(sizes)
 
 
 @functools.cache

@@ -80,7 +80,7 @@ _NAMED: Mapping[Any, Callable[[], Mapping[str, type]]] = {
     Rate: catalogue.rate_schedules,
     DataSource: datasets.sources,
     Split: catalogue.splits,
-    Sizes: catalogue.sizes,
+    Sizes: catalogue.size_laws,
     Network: catalogue.networks,
 }
 
@@ -294,9 +294,9 @@ def _hints(make: Callable[..., Any]) -> Mapping[str, Any]:
 
 def _convert(source: Source, key: Key, hint: Any, value: Any) -> Any:
     """Return a value of a table as the annotation of its parameter wants it."""
-    named = [kind for kind in _members(hint) if kind in _NAMED]
-    if named:
-        hint = named[0]
+    if len(members := _members(hint)) == 1:
+        hint = members[0]
+    if hint in _NAMED:
         if hint is Rate and isinstance(value, int | float):
             return value
         kinds = _NAMED[hint]()

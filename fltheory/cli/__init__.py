@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from fltheory import __version__
 from fltheory.cli.checking import check, diff, falsify, replay
+from fltheory.cli.data import data
 from fltheory.cli.drawing import figure
 from fltheory.cli.listing import list_catalogue
 from fltheory.cli.running import run
@@ -74,6 +75,7 @@ app.command("diff")(diff)
 app.command("run")(run)
 app.command("sweep")(sweep)
 app.command("figure")(figure)
+app.command("data")(data)
 
 
 @app.callback(invoke_without_command=True)

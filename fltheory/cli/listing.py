@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from fltheory.cli.options import AsJson, Claims
-from fltheory.cli.terminal import PIPE_WIDTH
+from fltheory.cli.terminal import table
 
 
 def list_catalogue(
@@ -38,7 +35,7 @@ def list_catalogue(
         typer.echo(json.dumps(found, indent=2))
         return
     for heading, entries in found.items():
-        _print(heading, entries, ("name", "title", "summary"))
+        table(heading, entries, ("name", "title", "summary"))
 
 
 def _list_claims(patterns: list[str], folders: list[Path], *, as_json: bool) -> None:
@@ -48,7 +45,7 @@ def _list_claims(patterns: list[str], folders: list[Path], *, as_json: bool) -> 
     if as_json:
         typer.echo(json.dumps(entries, indent=2))
         return
-    _print("claims", entries, ("id", "kind", "title", "reference"))
+    table("claims", entries, ("id", "kind", "title", "reference"))
 
 
 def _algorithms() -> list[dict[str, Any]]:
@@ -78,19 +75,3 @@ def _parameters(make: Callable[..., Any]) -> list[dict[str, Any]]:
         {"name": name, "required": p.default is p.empty} | ({} if p.default is p.empty else {"default": p.default})
         for name, p in catalogue.parameters(make).items()
     ]
-
-
-def _print(heading: str, entries: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    """Print a plain table whose last column is folded; loading rich for it would double the time of the command."""
-    *fixed, last = [column for column in columns if column in entries[0]]
-    widths = {column: max(len(column), *(len(entry[column]) for entry in entries)) + 2 for column in fixed}
-    indent = sum(widths.values())
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
-    head = "".join(column.ljust(size) for column, size in widths.items()) + last
-    lines = [typer.style(heading.capitalize(), italic=True), typer.style(head, bold=True)]
-    for entry in entries:
-        start = "".join(entry[column].ljust(size) for column, size in widths.items())
-        folded = textwrap.wrap(entry[last], max(width - indent, 20)) or [""]
-        lines.append(start + folded[0])
-        lines += [" " * indent + line for line in folded[1:]]
-    typer.echo("\n".join(lines) + "\n")

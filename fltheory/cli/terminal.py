@@ -1,12 +1,14 @@
-"""What all commands say on the terminal: errors, and how far a long computation has come."""
+"""What all commands say on the terminal: errors, tables, and how far a long computation has come."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -30,6 +32,22 @@ def tell_reused(done: Sequence[Checked]) -> None:
     reused = sum(checked.reused for checked in done)
     if reused:
         typer.echo(f"{reused} of {len(done)} claims were checked before by the same code; --fresh checks them again")
+
+
+def table(heading: str, entries: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    """Print a plain table whose last column is folded; loading rich for it would double the time of the command."""
+    *fixed, last = [column for column in columns if column in entries[0]]
+    widths = {column: max(len(column), *(len(entry[column]) for entry in entries)) + 2 for column in fixed}
+    indent = sum(widths.values())
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    head = "".join(column.ljust(size) for column, size in widths.items()) + last
+    lines = [typer.style(heading.capitalize(), italic=True), typer.style(head, bold=True)]
+    for entry in entries:
+        start = "".join(entry[column].ljust(size) for column, size in widths.items())
+        folded = textwrap.wrap(entry[last], max(width - indent, 20)) or [""]
+        lines.append(start + folded[0])
+        lines += [" " * indent + line for line in folded[1:]]
+    typer.echo("\n".join(lines) + "\n")
 
 
 class Progress(Protocol):

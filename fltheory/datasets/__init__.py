@@ -10,7 +10,19 @@ each of them gets.
 from fltheory.datasets._dataset import DataSet
 from fltheory.datasets._fetching import fetch
 from fltheory.datasets._files import read_idx
-from fltheory.datasets._registry import Availability, available, load, sources
+from fltheory.datasets._registry import Availability, available, find, load, source, sources
 from fltheory.datasets._source import Package, Source
 
-__all__ = ["Availability", "DataSet", "Package", "Source", "available", "fetch", "load", "read_idx", "sources"]
+__all__ = [
+    "Availability",
+    "DataSet",
+    "Package",
+    "Source",
+    "available",
+    "fetch",
+    "find",
+    "load",
+    "read_idx",
+    "source",
+    "sources",
+]

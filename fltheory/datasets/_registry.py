@@ -107,7 +107,7 @@ def available(directory: str | os.PathLike[str] | None = None) -> tuple[Availabi
 
 def source(name: object) -> type[Source]:
     """Return the class of a named data set, or raise with the nearest name."""
-    return sources()[checks.choice("data set", "name", name, sources())]
+    return sources()[checks.choice("DataSet", "name", name, sources())]
 
 
 def find(kind: type[Source], directory: str | os.PathLike[str] | None = None) -> Path | None:

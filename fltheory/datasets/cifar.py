@@ -6,8 +6,9 @@ blue, 0 to 255. ``cifar-100`` has the fine labels; its 20 coarse ones are not re
 Files: those of the *binary version* of the authors, ``cifar-10-binary.tar.gz`` (folder ``cifar-10-batches-bin``, files
 ``data_batch_1.bin`` to ``data_batch_5.bin`` and ``test_batch.bin``) and ``cifar-100-binary.tar.gz`` (folder
 ``cifar-100-binary``, files ``train.bin`` and ``test.bin``). Unpacked in a data directory they are found under these
-folder names. The Python version is not read: it consists of pickles, and loading a pickle runs what is in it. The
-authors state no licence.
+folder names. The Python version is not read: it consists of pickles, and loading a pickle runs what is in it.
+
+Licence: none stated.
 
 Used by EFL (``cifar-100``), FedElasticNet and FedDyn (both, 100 clients).
 

@@ -5,8 +5,9 @@ A to J: the set EMNIST-L of FedDyn and FedElasticNet (48,000 and 8,000 images).
 
 Files: the four IDX files ``emnist-letters-{train,test}-{images-idx3,labels-idx1}-ubyte``, plain or compressed, from the
 archive ``gzip.zip`` of the authors. There the images are transposed and the labels start at 1; both are put right
-here. An older edition with 88,800 and 14,800 images is refused. The forms are those of MNIST, a work of the United
-States government.
+here. An older edition with 88,800 and 14,800 images is refused.
+
+Licence: none stated; the forms are those of MNIST, collected by the United States government.
 
 Source: G. Cohen, S. Afshar, J. Tapson and A. van Schaik, *EMNIST: extending MNIST to handwritten letters*, IJCNN 2017;
 the first ten letters as in the public code of Acar et al., *Federated learning based on dynamic regularization*,
@@ -28,8 +29,10 @@ from fltheory.checks import Ints
 from fltheory.datasets._dataset import Bytes, DataSet
 from fltheory.datasets._files import check_counts
 from fltheory.datasets._source import Source
+from fltheory.errors import InvalidParameter
 
 ALPHABET = 26
+SHAPE = (28, 28)
 PER_LETTER = {"train": 4_800, "test": 800}
 
 
@@ -77,7 +80,10 @@ class EmnistLetters(Source):
         name = f"emnist-letters-{part}-labels-idx1-ubyte"
         labels = self.labels(folder, name)
         check_counts(str(folder / name), labels, [0] + [PER_LETTER[part]] * ALPHABET)
-        images = self.images(folder, f"emnist-letters-{part}-images-idx3-ubyte")
+        name = f"emnist-letters-{part}-images-idx3-ubyte"
+        images = self.images(folder, name)
+        if images.shape != (len(labels), *SHAPE):
+            raise InvalidParameter(f"{folder / name} must have shape {(len(labels), *SHAPE)}, got {images.shape}")
         if self.letters < ALPHABET:
             kept = labels <= self.letters
             images, labels = images[kept], labels[kept]

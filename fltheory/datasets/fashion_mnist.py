@@ -4,8 +4,10 @@
 sandal, shirt, sneaker, bag, ankle boot. Harder than digits, and free.
 
 Files: the four IDX files ``{train,t10k}-{images-idx3,labels-idx1}-ubyte``, plain or compressed, whose content is
-checked. The Debian package ``dataset-fashion-mnist`` installs them; so does the repository
-``zalandoresearch/fashion-mnist``. Licence: MIT, Zalando SE.
+checked. The Debian package ``dataset-fashion-mnist`` installs them; the repository
+``zalandoresearch/fashion-mnist`` has them too.
+
+Licence: MIT, Zalando SE.
 
 None of the papers trains on it; it stands in where MNIST cannot be had.
 

