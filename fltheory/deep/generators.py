@@ -19,21 +19,20 @@ from numpy.typing import NDArray
 from fltheory import checks, seeding
 from fltheory.checks import Ints
 from fltheory.datasets import DataSet, Source, load
-from fltheory.datasets.splits import Iid, Split
+from fltheory.datasets.splits import Split
 from fltheory.deep.examples import Examples
-from fltheory.deep.networks import MLP, Network
+from fltheory.deep.networks import Network
 from fltheory.deep.problem import DeepProblem
 from fltheory.seeding import Purpose
 
-_MLP, _IID = MLP(), Iid()
 _ORDER, _OWN_TESTS, _SUBSET = 2, 3, 4
 
 
 def network_problem(
     *,
     dataset: Source,
-    network: Network = _MLP,
-    split: Split = _IID,
+    network: Network,
+    split: Split,
     num_clients: int = 100,
     samples: int | None = None,
     batch_size: int | None = 10,
