@@ -12,8 +12,8 @@ split                   who gets what
 No sample is dealt twice. The laws in :mod:`fltheory.datasets.sizes` say how many each client gets.
 
 Sources: Dirichlet as in the public code of Acar et al., *Federated learning based on dynamic regularization*, ICLR
-2021; classes per client as in EFL (two of ten), and in Ruan et al., *Towards flexible device participation in federated
-learning*, AISTATS 2021 (one).
+2021, also the stretches of natural clients; classes per client as in EFL (:math:`m`, with equal sizes) and in Ruan et
+al., *Towards flexible device participation in federated learning*, AISTATS 2021 (one).
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class Natural:
     min_size
         Owners with fewer samples are left out.
     max_size
-        Of an owner with more samples only the first are dealt.
+        Of an owner with more samples a random stretch of so many successive ones is dealt.
     """
 
     name: ClassVar[str] = "natural"
@@ -267,7 +267,9 @@ class Natural:
         order = np.argsort(whose, kind="stable")
         starts = np.searchsorted(whose[order], chosen, side="left")
         ends = np.searchsorted(whose[order], chosen, side="right")
-        return _hands([order[start:end][: self.max_size] for start, end in zip(starts, ends, strict=True)])
+        room = np.minimum(ends - starts, len(order) if self.max_size is None else self.max_size)
+        starts = rng.integers(starts, ends - room, endpoint=True)
+        return _hands([order[start : start + size] for start, size in zip(starts, room, strict=True)])
 
 
 def _labels(owner: str, labels: ArrayLike, num_clients: int) -> Ints:
