@@ -18,7 +18,9 @@ def figure(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME...", help="Names of figures; without any, list them.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Draw every figure and table.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Draw every figure and table, except those with networks.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, replicates and points.")] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -39,11 +41,11 @@ def figure(
 
     if everything and names:
         raise InvalidParameter("figure takes names or --all, not both")
-    known = studies()
+    known = studies(networks=True)
     if not (names or everything):
         _list(as_json)
         return
-    chosen = [known[checks.choice("figure", "name", name, known)] for name in names or known]
+    chosen = [known[checks.choice("figure", "name", name, known)] for name in names or studies()]
     seed = checks.integer("figure", "seed", seed, low=0)
     jobs = cores() if jobs is None else checks.integer("figure", "jobs", jobs, low=1)
     with progress(len(chosen), quiet=quiet or as_json) as report:
@@ -80,13 +82,15 @@ def _list(as_json: bool) -> None:
 
     from fltheory.figures.study import studies
 
-    found = studies()
+    found = studies(networks=True)
     if as_json:
-        typer.echo(json.dumps([{"name": s.name, "paper": s.paper, "title": s.title} for s in found.values()], indent=2))
+        listed = [{"name": s.name, "paper": s.paper, "title": s.title, "needs": s.needs} for s in found.values()]
+        typer.echo(json.dumps(listed, indent=2))
         return
     table = Table(title="Figures and tables", title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in ("name", "paper", "title"):
         table.add_column(column, no_wrap=column != "title")
     for study in found.values():
-        table.add_row(study.name, study.paper, Text(study.title))
+        needs = f" (needs {' and '.join(study.needs)})" if study.needs else ""
+        table.add_row(study.name, study.paper, Text(study.title + needs))
     Console(width=None if sys.stdout.isatty() else PIPE_WIDTH).print(table)

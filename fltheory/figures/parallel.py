@@ -68,7 +68,7 @@ def _several(
     found: list[tuple[str, str, dict[str, Any]]] = []
     for name in names:
         try:
-            saved = produce(studies()[name], directory, quick=quick, seed=seed, ledger=ledger)
+            saved = produce(studies(networks=True)[name], directory, quick=quick, seed=seed, ledger=ledger)
         except FltheoryError as error:
             found.append((name, str(error), {}))
             continue

@@ -1,9 +1,9 @@
 """A figure or table of a paper: numbers computed once, drawn by a pure function, saved with their origin.
 
-One file per figure in ``figures/papers/`` ends in ``study = Study(name=..., title=..., paper=..., ...)``, or in
-``studies = (...)`` where several share a form; it is found by looking into the folder. ``compute`` returns plain
-numbers (what is stored as JSON), ``draw`` turns them into a figure and ``table`` into rows, so that anyone can draw the
-stored numbers again without computing anything.
+One file per figure in ``figures/papers/``, or in ``figures/networks/`` if it trains networks on real data, ends in
+``study = Study(name=..., title=..., paper=..., ...)``, or in ``studies = (...)`` where several share a form; it is
+found by looking into the folder. ``compute`` returns plain numbers (what is stored as JSON), ``draw`` turns them into a
+figure and ``table`` into rows, so that anyone can draw the stored numbers again without computing anything.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ class Study:
         How long it takes in full, about, next to the others; the heaviest are begun first.
     judged
         Whether ``compute`` takes the verdicts of a ledger as well: ``compute(quick=..., seed=..., ledger=...)``.
+    needs
+        What it needs besides this package: an extra, or the name of a data set.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Study:
     together: str = ""
     weight: int = 1
     judged: bool = False
+    needs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.draw is None and self.table is None:
@@ -100,13 +103,16 @@ class Saved:
     seconds: float
 
 
-def studies() -> dict[str, Study]:
-    """Return all figures and tables by name."""
+def studies(*, networks: bool = False) -> dict[str, Study]:
+    """Return the figures and tables by name; with ``networks`` also those that train networks on real data."""
+    from fltheory.figures import networks as trained
     from fltheory.figures import papers
 
-    names = [entry.name for entry in pkgutil.iter_modules(papers.__path__) if not entry.name.startswith("_")]
-    modules = [importlib.import_module(f"{papers.__name__}.{name}") for name in names]
-    found = [study for module in modules for study in getattr(module, "studies", None) or (module.study,)]
+    found: list[Study] = []
+    for folder in (papers, trained) if networks else (papers,):
+        names = [entry.name for entry in pkgutil.iter_modules(folder.__path__) if not entry.name.startswith("_")]
+        modules = [importlib.import_module(f"{folder.__name__}.{name}") for name in names]
+        found += [study for module in modules for study in getattr(module, "studies", None) or (module.study,)]
     return {study.name: study for study in sorted(found, key=lambda s: s.name)}
 
 

@@ -24,7 +24,11 @@ WIDTH = 1000
 
 def entries(directory: Path) -> list[dict[str, Any]]:
     """Return what a folder holds of the known figures and tables, in their order."""
-    return [_entry(directory, study) for name, study in studies().items() if (directory / f"{name}.json").exists()]
+    return [
+        _entry(directory, study)
+        for name, study in studies(networks=True).items()
+        if (directory / f"{name}.json").exists()
+    ]
 
 
 def _entry(directory: Path, study: Study) -> dict[str, Any]:
