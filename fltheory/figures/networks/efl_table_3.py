@@ -136,8 +136,8 @@ def caption(data: Data) -> str:
     return (
         f"Logistic regression on MNIST with {settings['classes_per_client']} classes per client, best accuracy within "
         f"{settings['rounds']} rounds (mean ± standard error of {settings['replicates']} runs, best rate in brackets): "
-        f"the best shared model is that of {winner} with {top:.1f} %, {ahead} ahead of {second} with {next_:.1f} %; EFL "
-        f"reaches {elastic[0]:.1f} %. Personal models are judged on two classes each."
+        f"the best shared model is that of {winner} with {top:.1f} %, {ahead} ahead of {second} with {next_:.1f} %; "
+        f"EFL reaches {elastic[0]:.1f} %. Personal models are judged on two classes each."
     )
 
 
