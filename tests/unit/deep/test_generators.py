@@ -1,4 +1,4 @@
-"""Real data dealt to clients: scaling, who gets what, what a client's own model is judged on, and that a network learns."""
+"""Real data dealt to clients: scaling, who gets what, what own models are judged on, and that a network learns."""
 
 from __future__ import annotations
 
