@@ -180,7 +180,7 @@ def _print(configuration: Configuration, directory: Path, results: list[Result])
         table.add_row(Text(result.label), *cells, f"{result.seconds:.2f}", result.status)
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     console.print(table)
-    band = f"± is half the width of a {LEVEL:.0%} band for all rounds at once. " if _sampled(results) else ""
+    band = f"± is half the width of a {LEVEL:.0%} band for all rounds at once. " if _banded(results) else ""
     console.print(Text(f"{band}Results are in {directory}."), soft_wrap=True)
 
 
@@ -188,5 +188,7 @@ def _cell(last: Final, name: str) -> str:
     return shown(last[name]["mean"], last[name]["half_width"]) if name in last else "-"
 
 
-def _sampled(results: list[Result]) -> bool:
-    return any(result.trajectories is not None and not result.trajectories.exact for result in results)
+def _banded(results: list[Result]) -> bool:
+    """Return whether a band is shown: expectations are exact, and one replicate has none."""
+    runs = [result.trajectories for result in results if result.trajectories is not None]
+    return any(not run.exact and run.replicates > 1 for run in runs)

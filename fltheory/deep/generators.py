@@ -4,8 +4,9 @@ Images become :math:`(x/255 - m)/s` with the mean :math:`m` and standard deviati
 per channel. Rows of text stay as they are.
 
 The test set serves all clients. A client's own model (APFL, pFedMe, FedAMP) is judged on test samples like the
-client's own: those of its natural owner where data have owners, otherwise drawn so that their classes have the shares
-that they have among the client's training samples.
+client's own: those of the natural owner where all samples of a client have the same one, otherwise drawn so that their
+classes have the shares that they have among the client's training samples. Where a class is too rare in the test set
+for that, fewer are drawn rather than others.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from fltheory.datasets.splits import Split
 from fltheory.deep.examples import Examples
 from fltheory.deep.networks import Network
 from fltheory.deep.problem import DeepProblem
+from fltheory.errors import InvalidParameter
 from fltheory.seeding import Purpose
 
 _ORDER, _OWN_TESTS, _SUBSET = 2, 3, 4
@@ -99,7 +101,7 @@ def federate(
     samples
         Deal only so many training samples, drawn at random.
     own_tests
-        Test samples on which each client's own model is judged, or as many as there are.
+        Most test samples on which each client's own model is judged.
     batch_size, l2, precision, judged
         See :class:`~fltheory.deep.problem.DeepProblem`.
     seed
@@ -116,14 +118,13 @@ def federate(
     order = seeding.generator(seed, Purpose.INSTANCE, _ORDER)
     rows = [chosen[order.permutation(hand)] for hand in hands]
     tests = order.permutation(len(data.test_labels))
-    mean, deviation = _scale(data.train_inputs)
-    test_labels = data.test_labels[tests]
+    scale = _scale(data.train_inputs)
     return DeepProblem(
         network=network,
-        train=Examples.dealt(_numbers(data.train_inputs, mean, deviation), labels, rows),
-        test=Examples.dealt(_numbers(data.test_inputs, mean, deviation), data.test_labels, [tests]),
+        train=_scaled(Examples.dealt(data.train_inputs, labels, rows), *scale),
+        test=_scaled(Examples.dealt(data.test_inputs, data.test_labels, [tests]), *scale),
         num_classes=data.num_classes,
-        own_test=_own_tests(data, rows, tests, test_labels, own_tests, seed),
+        own_test=_own_tests(data, rows, tests, own_tests, seed),
         batch_size=batch_size,
         l2=l2,
         precision=precision,
@@ -132,25 +133,47 @@ def federate(
     )
 
 
-def _own_tests(
-    data: DataSet, rows: list[Ints], tests: Ints, test_labels: Ints, most: int, seed: int
-) -> tuple[Ints, ...]:
+def _own_tests(data: DataSet, rows: list[Ints], tests: Ints, most: int, seed: int) -> tuple[Ints, ...]:
     """Return the rows of the shuffled test set on which each client's own model is judged."""
     rng = seeding.generator(seed, Purpose.INSTANCE, _OWN_TESTS)
+    labels = data.test_labels[tests]
     found = []
-    for own in rows:
-        if data.train_owners is not None and data.test_owners is not None:
-            possible = np.flatnonzero(data.test_owners[tests] == data.train_owners[own[0]])
-            chances = np.ones(len(possible))
-        else:
+    for client, own in enumerate(rows):
+        owner = _owner(data, own)
+        if owner is None:
             shares = np.bincount(data.train_labels[own], minlength=data.num_classes)
-            counts = np.bincount(test_labels, minlength=data.num_classes)
-            chances = (shares / np.maximum(counts, 1))[test_labels]
-            possible = np.flatnonzero(chances)
-            chances = chances[possible]
-        size = min(most, len(possible))
-        found.append(np.sort(rng.choice(possible, size, replace=False, p=chances / chances.sum())))
+            picked, lacking = _like(rng, shares, labels, most), "none of its classes is in the test set"
+        else:
+            assert data.test_owners is not None  # DataSet has both or neither
+            picked, lacking = np.flatnonzero(data.test_owners[tests] == owner), f"its owner {owner} has none"
+            picked = rng.permutation(picked)[:most]
+        if not picked.size:
+            raise InvalidParameter(
+                f"federate.data must have test samples for every client, got none for client {client}: {lacking}; "
+                "choose another split or another seed"
+            )
+        found.append(np.sort(picked))
     return tuple(found)
+
+
+def _owner(data: DataSet, rows: Ints) -> int | None:
+    """Return the natural owner of samples; ``None`` if there is none, or more than one."""
+    owners = np.zeros(0) if data.train_owners is None else np.unique(data.train_owners[rows])
+    return int(owners[0]) if len(owners) == 1 else None
+
+
+def _like(rng: np.random.Generator, shares: Ints, labels: Ints, most: int) -> Ints:
+    """Return places of labels whose classes have the given shares, each up to one sample and right on average."""
+    supply = np.bincount(labels, minlength=len(shares))
+    wanted = np.where(supply > 0, shares, 0) / max(shares[supply > 0].sum(), 1)
+    has = wanted > 0
+    if not has.any():
+        return np.zeros(0, dtype=np.int64)
+    size = min(most, int((supply[has] / wanted[has]).min()))
+    ends = np.floor(size * np.cumsum(wanted) + rng.random())
+    ends[np.flatnonzero(has)[-1] :] = size  # whatever the rounding of the sum
+    counts = np.minimum(np.diff(ends, prepend=0).astype(np.int64), supply)
+    return np.concatenate([rng.permutation(np.flatnonzero(labels == c))[: counts[c]] for c in np.flatnonzero(counts)])
 
 
 def _scale(images: NDArray[np.uint8]) -> tuple[Any, Any]:
@@ -163,15 +186,16 @@ def _scale(images: NDArray[np.uint8]) -> tuple[Any, Any]:
     counts /= counts.sum(axis=1, keepdims=True)
     values = np.arange(256) / 255
     mean = counts @ values
-    deviation = np.sqrt(counts @ values**2 - mean**2)
+    deviation = np.sqrt((counts * (values - mean[:, None]) ** 2).sum(axis=1))
     shape = (1, -1, 1, 1) if images.ndim == 4 else (1, 1, 1)
     return mean.reshape(shape), np.where(deviation > 0, deviation, 1.0).reshape(shape)
 
 
-def _numbers(inputs: NDArray[np.uint8], mean: Any, deviation: Any) -> NDArray[Any]:
-    if inputs.ndim == 2:
-        return inputs
-    scaled = inputs.astype(np.float32)
+def _scaled(examples: Examples, mean: Any, deviation: Any) -> Examples:
+    """Return images as scaled numbers, and text as it is."""
+    if examples.inputs.ndim == 2:
+        return examples
+    scaled = examples.inputs.astype(np.float32)
     scaled -= (255 * mean).astype(np.float32)
     scaled /= (255 * deviation).astype(np.float32)
-    return scaled
+    return dataclasses.replace(examples, inputs=scaled)

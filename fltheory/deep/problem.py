@@ -104,6 +104,7 @@ class DeepProblem:
         for rows in self.own_test:
             if not rows.size or rows.min() < 0 or rows.max() >= len(self.test.labels):
                 raise checks.fail(owner, "own_test", f"rows in 0 .. {len(self.test.labels) - 1}, one or more", rows)
+        self._require_fit()
 
     @property
     def num_clients(self) -> int:
@@ -193,6 +194,24 @@ class DeepProblem:
         """Return the regulariser of a model."""
         with np.errstate(over="ignore", invalid="ignore"):  # a thread of its own does not know what the engine ignores
             return 0.5 * self.l2 * float(w @ w) if self.l2 else 0.0
+
+    def _require_fit(self) -> None:
+        """Raise if the network does not turn inputs of this shape and kind into a score for every class."""
+        import torch
+
+        inputs = self.train.inputs
+        kind, largest = (torch.float32, 0) if inputs.dtype.kind == "f" else (torch.int64, int(inputs.max()))
+        try:
+            with torch.no_grad():
+                found = str(tuple(self.module()(torch.full((2, *self.train.shape), largest, dtype=kind)).shape))
+        except (RuntimeError, IndexError) as error:
+            found = str(error).splitlines()[0]
+        if found != (wanted := str((2, self.num_classes))):
+            raise InvalidParameter(
+                f"DeepProblem.network must turn two inputs of shape {self.train.shape} "
+                f"({'real numbers' if kind == torch.float32 else f'symbols up to {largest}'}) into scores of shape "
+                f"{wanted}, got {found} of {self.network}; choose another network, or other sizes of its layers"
+            )
 
     def _bench(self, *, reference: bool) -> Bench:
         name = "reference" if reference else "quick"

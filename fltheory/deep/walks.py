@@ -87,8 +87,8 @@ def reference_walk(network: FlatNetwork, data: Data, task: Walk) -> Floats:
         zero if vector is None else torch.tensor(vector, dtype=kind)
         for vector in (task.correction, task.anchor, task.l1_anchor)
     )
-    pull = torch.tensor(task.pull, dtype=kind)
-    Q = pull if pull.ndim == 2 else torch.diag(pull.expand(network.dim))
+    Q = torch.tensor(task.pull, dtype=kind)
+    times = torch.matmul if Q.ndim == 2 else torch.mul  # the square of a large network would not fit into memory
     names = [name for name, _ in network.module.named_parameters()]
     shapes = [parameter.shape for parameter in network.parameters]
 
@@ -103,7 +103,7 @@ def reference_walk(network: FlatNetwork, data: Data, task: Walk) -> Floats:
     w = start = torch.tensor(task.start, dtype=kind)
     for rows in torch.from_numpy(task.batches):
         g = gradient(w, rows) - (gradient(start, rows) if task.recentre else 0.0)
-        w = w - task.rate * (g + c + Q @ (w - a) + task.l1 * torch.sign(w - b))
+        w = w - task.rate * (g + c + times(Q, w - a) + task.l1 * torch.sign(w - b))
     return _array(w)
 
 
