@@ -41,6 +41,7 @@ def network_problem(
     l2: float = 0.0,
     precision: str = "single",
     judged: int = 2000,
+    fisher_samples: int | None = None,
     own_tests: int = 50,
     directory: str | None = None,
     seed: int,
@@ -53,7 +54,7 @@ def network_problem(
         Where the samples come from, such as :class:`~fltheory.datasets.mnist.Mnist`.
     directory
         Where to look for its files first; see :func:`fltheory.datasets.load`.
-    network, split, num_clients, samples, batch_size, l2, precision, judged, own_tests, seed
+    network, split, num_clients, samples, batch_size, l2, precision, judged, fisher_samples, own_tests, seed
         See :func:`federate`.
     """
     data = load(dataset.name, directory, **dataclasses.asdict(dataset))  # type: ignore[call-overload]
@@ -67,6 +68,7 @@ def network_problem(
         l2=l2,
         precision=precision,
         judged=judged,
+        fisher_samples=fisher_samples,
         own_tests=own_tests,
         seed=seed,
     )
@@ -83,6 +85,7 @@ def federate(
     l2: float = 0.0,
     precision: str = "single",
     judged: int = 2000,
+    fisher_samples: int | None = None,
     own_tests: int = 50,
     seed: int,
 ) -> DeepProblem:
@@ -102,7 +105,7 @@ def federate(
         Deal only so many training samples, drawn at random.
     own_tests
         Most test samples on which each client's own model is judged.
-    batch_size, l2, precision, judged
+    batch_size, l2, precision, judged, fisher_samples
         See :class:`~fltheory.deep.problem.DeepProblem`.
     seed
         Seed of the split, of the order of the samples and of the first model.
@@ -129,6 +132,7 @@ def federate(
         l2=l2,
         precision=precision,
         judged=judged,
+        fisher_samples=fisher_samples,
         seed=seed,
     )
 

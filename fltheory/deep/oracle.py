@@ -128,7 +128,7 @@ class DeepOracle:
         """Return a curvature at ``w``, with as many replicates as ``w`` has; 0 for clients that nobody needs.
 
         ``exact`` and ``diagonal`` are the Hessian and its diagonal, with the regulariser, for small networks only;
-        ``fisher`` and ``empirical-fisher`` are those of :mod:`fltheory.deep.curvatures`, over all samples of a client.
+        ``fisher`` and ``empirical-fisher`` are those of :mod:`fltheory.deep.curvatures`, over the client's samples.
         """
         kind = checks.choice("DeepOracle", "curvature", kind, CURVATURES)
         models = np.broadcast_to(w, (w.shape[0], self.num_clients, self.dim))
@@ -139,7 +139,8 @@ class DeepOracle:
         def one(network: FlatNetwork, place: tuple[int, int]) -> None:
             r, i = place
             network.w.copy_(self._bench.tensor(models[r, i]))
-            inputs, labels = self._samples(self._rows(i))
+            likely = kind in ("fisher", "empirical-fisher")
+            inputs, labels = self._samples(self._rows(i)[: self._problem.fisher_samples if likely else None])
             if kind == "fisher":
                 result[r, i] = curvatures.fisher(network, inputs)
             elif kind == "empirical-fisher":

@@ -60,6 +60,8 @@ class DeepProblem:
         ``single`` or ``double``.
     judged
         Most samples on which a model is judged, of train and of test.
+    fisher_samples
+        Most samples of a client from which it computes Fisher information: its first ones; ``None`` uses all.
     seed
         Seed of the first model.
     """
@@ -73,6 +75,7 @@ class DeepProblem:
     batch_size: int | None = None
     precision: str = "single"
     judged: int = 2000
+    fisher_samples: int | None = None
     seed: int = 0
     _kept: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
 
@@ -85,6 +88,8 @@ class DeepProblem:
             checks.integer(owner, "batch_size", self.batch_size, low=1, remedy="leave it out for full gradients")
         checks.choice(owner, "precision", self.precision, ("single", "double"))
         checks.integer(owner, "judged", self.judged, low=1)
+        if self.fisher_samples is not None:
+            checks.integer(owner, "fisher_samples", self.fisher_samples, low=1, remedy="leave it out for all samples")
         checks.integer(owner, "seed", self.seed, low=0)
         for name, examples in (("train", self.train), ("test", self.test)):
             if examples.labels.max() >= self.num_classes:

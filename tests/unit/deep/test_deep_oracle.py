@@ -99,6 +99,18 @@ def test_what_algorithms_ask_is_answered_alike() -> None:
         assert not some[~active].any()
 
 
+def test_fisher_information_may_rest_on_fewer_samples(make_network_problem: Any) -> None:
+    few, small = make_network_problem("mlp", fisher_samples=2), make_network_problem("mlp", counts=(2, 2, 2))
+    all_ = make_network_problem("mlp")
+    w = all_.start[None, None] + 0.1
+    oracles = [problem.reference_oracle(seed=0, replicates=range(1)) for problem in (few, small, all_)]
+    for kind in ("fisher", "empirical-fisher"):
+        found, first, whole = (oracle.curvature(w, kind)[0, 0] for oracle in oracles)
+        np.testing.assert_allclose(found, first, rtol=1e-12)
+        assert np.abs(found - whole).max() > 1e-4
+    np.testing.assert_array_equal(oracles[0].curvature(w, "diagonal"), oracles[2].curvature(w, "diagonal"))
+
+
 def test_no_digit_depends_on_threads_or_blocks(make_network_problem: Any) -> None:
     allowed = torch.get_num_threads()
     runs = []

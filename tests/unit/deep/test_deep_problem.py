@@ -124,6 +124,7 @@ def test_personal_curves_are_recorded(make_network_problem: Any) -> None:
         ({"batch_size": 0}, r"batch_size must be .*leave it out for full gradients"),
         ({"precision": "half"}, r"precision must be one of 'double', 'single'"),
         ({"judged": 0}, "judged must be an integer >= 1"),
+        ({"fisher_samples": 0}, r"fisher_samples must be .*leave it out for all samples"),
         ({"seed": -1}, "seed must be"),
         ({"own_test": (np.array([0]),)}, r"own_test must have one vector of rows for each of 3 clients, got 1"),
         ({"own_test": (np.array([0]), np.array([8]), np.array([1]))}, r"own_test must be rows in 0 \.\. 7"),
