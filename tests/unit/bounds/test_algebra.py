@@ -88,6 +88,11 @@ def test_a_missing_value_is_named():
         compiled(x + 1)({})
 
 
+def test_code_contains_names_only():
+    with pytest.raises(InvalidParameter, match="public Python identifier, got 'exit\\(\\)'"):
+        compiled(sp.Symbol("exit()") + 1)({"exit()": 1.0})
+
+
 def test_a_name_has_one_meaning():
     assert scalar("test_x", "x", "a number") == x
     with pytest.raises(InvalidParameter, match="declared twice"):
