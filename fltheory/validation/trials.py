@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +14,9 @@ from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Rejected
 from fltheory.bounds._space import Params, exact
 from fltheory.engines import simulate
 from fltheory.errors import Diverged, NotApplicable
+from fltheory.experiment import Experiment
 from fltheory.recording import Record
+from fltheory.trajectories import Trajectories
 from fltheory.validation.evaluate import Reading, failing, measured, read
 from fltheory.validation.verdict import Condition
 
@@ -31,22 +34,32 @@ Memory = dict[tuple[Any, ...], Env]
 """Quantities of instances made so far, so that forms that share a check do not make them again."""
 
 
-def environment(source: Source, point: Params, *, seed: int) -> Env:
-    """Return the quantities of the instance at a point."""
+Runs = tuple[Trajectories, ...]
+"""Trajectories of the experiments of an instance."""
+
+
+def environment(source: Source, point: Params, *, seed: int, longer: Runs | None = None) -> Env:
+    """Return the quantities of the instance at a point; ``longer`` runs of the same experiments are cut, if given."""
     if isinstance(source, Instances):
         return source.realise(point)
     made = source.experiment(point)
-    runs = tuple(
-        simulate(
-            experiment,
-            engine=source.engine,
-            seed=seed,
-            replicates=source.replicates,
-            record=Record(consensus=False, moments=source.moments),
-        )
-        for experiment in (made if isinstance(made, tuple) else (made,))
-    )
+    experiments = made if isinstance(made, tuple) else (made,)
+    if longer is None:
+        runs = tuple(_run(source, experiment, seed) for experiment in experiments)
+    else:
+        runs = tuple(run.until(e.rounds) for run, e in zip(longer, experiments, strict=True))
     return source.quantities(point, made, runs if isinstance(made, tuple) else runs[0])
+
+
+def run_at(source: Experiments, point: Params, *, seed: int) -> Runs:
+    """Return the trajectories of the experiments at a point."""
+    made = source.experiment(point)
+    return tuple(_run(source, experiment, seed) for experiment in (made if isinstance(made, tuple) else (made,)))
+
+
+def _run(source: Experiments, experiment: Experiment, seed: int) -> Trajectories:
+    record = Record(consensus=False, moments=source.moments)
+    return simulate(experiment, engine=source.engine, seed=seed, replicates=source.replicates, record=record)
 
 
 def beyond_rounding(reading: Reading) -> Reading:
@@ -107,11 +120,11 @@ class Trials:
     rejected: Counter[str] = field(default_factory=Counter)
     memory: Memory = field(default_factory=dict)
 
-    def environment(self, point: Params) -> Env:
-        """Return the quantities of the float64 instance at a point, made once."""
+    def environment(self, point: Params, *, longer: Callable[[], Runs | None] = lambda: None) -> Env:
+        """Return the quantities of the float64 instance at a point, made once; see :func:`environment`."""
         key = (id(self.source), self.seed, *((name, _hashable(value)) for name, value in point.items()))
         if key not in self.memory:
-            self.memory[key] = environment(self.source, point, seed=self.seed)
+            self.memory[key] = environment(self.source, point, seed=self.seed, longer=longer())
         return self.memory[key]
 
     def attempt(self, point: Params) -> Reading | None:

@@ -113,7 +113,7 @@ def test_the_minimiser_of_a_round_has_no_gradient_with_the_elastic_term():
         )
         start = np.zeros((5, problem.dim))
         state = State(w=start, w_client=start, residual=start, client_residual=v, u=u, v=v)
-        found = _runs._with_pull(problem, algorithm, state)
+        found = _runs.with_pull(problem, problem.objective().w_star, algorithm.elasticity, state)
         slope = (problem.weights @ problem.hessian) * found + problem.weights @ problem.linear
         pull = algorithm.elasticity * (u * found[:, None] - v).sum(axis=1)
         np.testing.assert_allclose(slope + pull, 0.0, atol=CLOSE)
@@ -134,6 +134,22 @@ def test_the_terms_of_a_drawn_round_are_those_of_its_models():
         assert (drift >= 0).all()
         if point["E"] == 1:
             assert not drift.any()
+
+
+@pytest.mark.parametrize("replicates", [0, 5])
+@pytest.mark.parametrize("elasticity", [0.0, 0.3])
+def test_a_run_that_goes_on_is_the_longer_run(elasticity, replicates):
+    algorithm = EFL(elasticity=elasticity, compression=0.4)
+    walks = {}
+    for point in (theorem_1_compressed.printed_books, theorem_1_compressed.twice):
+        for rounds in (4, 9, 6):
+            fixed = {**point, "T": rounds}
+            continued = _runs.observe(fixed, algorithm, replicates=replicates, walks=walks)
+            fresh = _runs.observe(fixed, algorithm, replicates=replicates)
+            assert continued.course.elastic == fresh.course.elastic
+            for name in ("chance", "distance_sq", "moving_sq", "gradient_sq"):
+                np.testing.assert_array_equal(getattr(continued.course, name), getattr(fresh.course, name))
+    assert len(walks) == 2
 
 
 def test_too_many_courses_are_refused():
