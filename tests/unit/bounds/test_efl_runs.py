@@ -307,7 +307,7 @@ def test_a_client_that_is_kept_or_abandoned(careful):
 def test_rounds_to_accuracy(clients, weights):
     point = {"S": clients, "weights": weights, "inverse_mu": 2.0, "inverse_epsilon": 40.0}
     found = table_1.measured(point)
-    low, rounds = 0.5, int(found["efl_rounds_distance"]) + 20
+    low, rounds = 0.5, 5 * int(found["efl_rounds_distance"]) + 100
     count = int(found["efl_S"])
     assert count == (clients or 6)
     problem = Quadratic(
