@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from fltheory.errors import Diverged, NotApplicable
 from fltheory.experiment import Experiment
 from fltheory.recording import Record
 from fltheory.trajectories import Trajectories
-from fltheory.validation.evaluate import Reading, failing, measured, read
+from fltheory.validation.evaluate import Reading, defined, failing, measured, read
 from fltheory.validation.verdict import Condition
 
 Source = Instances | Experiments
@@ -72,7 +72,7 @@ def beyond_rounding(reading: Reading) -> Reading:
     if scale < FLOOR:
         raise Rejected("both sides vanish to rounding")
     excess = abs(lhs - rhs) if reading.equality else lhs - rhs
-    return reading if excess > LOOSE * scale else replace(reading, violated=False)
+    return reading if excess > LOOSE * scale else reading._replace(violated=False)
 
 
 def _hashable(value: Any) -> Any:
@@ -170,10 +170,11 @@ class Trials:
         """Return the reading at a point in exact arithmetic; ``None`` if an assumption or premise fails."""
         try:
             env = environment(self.source, exact(point), seed=self.seed)
+            values = defined(self.form, env, exact=True)
             for assumption in self.claim.assumptions_of(self.form):
-                if failing(assumption.relation, assumption.over, self.form, env, exact=True):
+                if failing(assumption.relation, assumption.over, values, exact=True):
                     return None
-            if any(failing(premise, (), self.form, env, exact=True) for premise in self.form.premises):
+            if any(failing(premise, (), values, exact=True) for premise in self.form.premises):
                 return None
             return read(self.form, env, exact=True)
         except (Rejected, ZeroDivisionError):
@@ -186,7 +187,7 @@ class Trials:
 
     def conditions(self) -> tuple[Condition, ...]:
         """Return the assumptions as they were met, with their sides on the instance that is closest to failing."""
-        worst = None if self.best is None else self.environment(self.best[1])
+        worst = None if self.best is None else defined(self.form, self.environment(self.best[1]))
         return tuple(
             Condition(
                 name=assumption.name,
@@ -195,7 +196,7 @@ class Trials:
                 met=self.met[assumption.name],
                 failed=self.failed[assumption.name],
                 example=self.examples.get(assumption.name, ""),
-                measured="" if worst is None else measured(assumption.relation, assumption.over, self.form, worst),
+                measured="" if worst is None else measured(assumption.relation, assumption.over, worst),
             )
             for assumption in self.claim.assumptions_of(self.form)
         )
@@ -212,14 +213,15 @@ class Trials:
 
     def admitted(self, env: Env) -> bool:
         """Return whether an instance fulfils all assumptions and premises, and count it."""
+        values = defined(self.form, env)
         for assumption in self.claim.assumptions_of(self.form):
-            why = failing(assumption.relation, assumption.over, self.form, env)
+            why = failing(assumption.relation, assumption.over, values)
             if why:
                 self.failed[assumption.name] += 1
                 self.examples.setdefault(assumption.name, why)
                 return False
             self.met[assumption.name] += 1
-        fulfilled = not any(failing(premise, (), self.form, env) for premise in self.form.premises)
+        fulfilled = not any(failing(premise, (), values) for premise in self.form.premises)
         self.premises[fulfilled] += 1
         return fulfilled
 
