@@ -18,7 +18,9 @@ counts; if not, drifts that sum to zero leave :math:`\frac1N\sum_i(P_i - \bar P)
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,9 +48,9 @@ _SMALLEST = 1e-9
 """Smallest step that is tried, as a fraction of the largest one."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Moments:
-    r"""Second moments on a quadratic whose Hessians commute.
+    r"""Second moments on a quadratic whose Hessians commute; equal if all numbers are.
 
     Parameters
     ----------
@@ -114,6 +116,16 @@ class Moments:
             prox=prox,
             mirrored=mirrored,
         )
+
+    def _content(self) -> tuple[Any, ...]:
+        values = (getattr(self, name) for name in self.__slots__)
+        return tuple((v.shape, v.tobytes()) if isinstance(v, np.ndarray) else v for v in values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Moments) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
 
     @property
     def bias(self) -> Floats:
@@ -199,15 +211,26 @@ def averaging(steps: Floats, rounds: int, mu: float) -> Floats:
     return np.asarray(weights)
 
 
+@functools.lru_cache(maxsize=4096)
 def best_step(
     moments: Moments, rounds: int, mu: float, *, high: float = LARGEST, over_rounds: bool = False
 ) -> tuple[float, float]:
-    """Return the best constant step per round, ``high`` at most, and the expected gap of the weighted mean with it."""
-    low = _SMALLEST * high
+    """Return the best constant step per round, ``high`` at most, and the expected gap of the weighted mean with it.
+
+    Settings that differ in a source of error which is absent have the same moments, and share the answer.
+    """
+
+    def losses_at(steps: Floats) -> Floats:
+        return moments.loss(steps, averaging(steps, rounds, mu), over_rounds=over_rounds)
+
     # The loss need not have one minimum only, so the first grid covers everything; later ones close in on its best.
-    for count in (28, 9, 9, 9):
-        steps = np.geomspace(low, high, count)
-        losses = moments.loss(steps, averaging(steps, rounds, mu), over_rounds=over_rounds)
+    steps = np.geomspace(_SMALLEST * high, high, 28)
+    losses = losses_at(steps)
+    for _ in range(3):
         best = int(np.argmin(losses))
-        low, high = steps[max(best - 1, 0)], steps[min(best + 1, count - 1)]
+        ends = [max(best - 1, 0), min(best + 1, len(steps) - 1)]
+        known = losses[ends]
+        steps = np.geomspace(steps[ends[0]], steps[ends[1]], 9)
+        losses = np.concatenate([known[:1], losses_at(steps[1:-1]), known[1:]])
+    best = int(np.argmin(losses))
     return float(steps[best]), 0.5 * float(losses[best])
