@@ -432,6 +432,7 @@ def _filled(template: str, parts: list[str]) -> str:
     return template
 
 
+@functools.cache
 def latex(expression: sp.Basic) -> str:
     r"""Return LaTeX; ``<0>``, ``<1>`` in the LaTeX of a family or function stand for its indices or arguments.
 
