@@ -193,9 +193,9 @@ class Propagation:
             memory = step.memory
         if len(law) == 1:
             return _Moments(means[0], covariances[0], memory), scalars
-        chance = np.array(probabilities)
-        mean = np.einsum("o,ogn->gn", chance, np.stack(means))
-        away = np.stack(means) - mean
+        chance, every = np.array(probabilities), np.stack(means)
+        mean = np.einsum("o,ogn->gn", chance, every)
+        away = every - mean
         covariance = np.einsum("o,ognm->gnm", chance, np.stack(covariances))
         covariance += np.einsum("o,ogn,ogm->gnm", chance, away, away)
         return _Moments(mean, covariance, memory), scalars
@@ -309,7 +309,9 @@ class _Prepared(NamedTuple):
         return np.asarray(carried + self.noise_covariance)
 
     def consensus(self, moments: _Moments | None) -> float:
-        """Return the expected spread of the local models."""
+        """Return the expected spread of the local models; 0 if it was not asked for."""
+        if not self.spread_shift.size:
+            return 0.0
         if moments is None:
             return float(np.sum(self.spread_shift**2)) + self.spread_noise
         mean = self.spread_shift + np.matmul(self.spread_matrix, moments.mean[..., None])[..., 0]

@@ -161,12 +161,14 @@ class Moments:
         far = moved.sum(axis=-1) * (gains * self.lasting).mean(axis=1) - goal * self.bias
         second = near**2 + far**2 - (0.0 if self.mirrored else 2.0) * near * far
         # Sources that are not there would take most of the time.
-        if self.spread > 0 or self.balanced > 0:
+        varied = gains.var(axis=1)
+        uneven_gains = bool(varied.any())
+        if self.spread > 0 or (self.balanced > 0 and uneven_gains):
             # Round t passes on the mean of the drifts so far, so that a drift acts through all later rounds.
             carried = np.cumsum((moved / number)[..., ::-1], axis=-1)[..., ::-1] if self.remembers else moved
             drift = ((gains.mean(axis=1)[..., None] * carried - goal[:, None] / rounds) ** 2).sum(axis=-1)
             # What the clients' gains have in common acts through the mean of the drifts only.
-            uneven = gains.var(axis=1) * (carried**2).sum(axis=-1)
+            uneven = varied * (carried**2).sum(axis=-1) if uneven_gains else 0.0
             second += self.spread * (drift + uneven) + self.balanced * uneven
         if np.any(self.noise > 0):
             noisy = local**2 * sum(p * p for p in powers)
