@@ -18,6 +18,7 @@ from typing import Any
 
 _COPIED = sys.platform == "linux"
 _expected: dict[str, None] = {}
+_shared: list[dict[int, ProcessPoolExecutor]] = []
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -41,19 +42,38 @@ def in_processes(tasks: Sequence[tuple[Any, ...]], work: Callable[..., Any], job
         for task in tasks:
             yield work(*task)
         return
-    with one_thread_each():
-        context = _context()
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(dict(os.environ),))
+    kept = _shared[-1] if _shared else {}
+    if jobs not in kept:
+        kept[jobs] = _pool(jobs)
+    pool = kept[jobs]
     try:
         futures = [pool.submit(work, *task) for task in tasks]
         for future in as_completed(futures):
             yield future.result()
-        pool.shutdown()
     except BaseException:
+        del kept[jobs]
         for process in list((pool._processes or {}).values()):  # the pool offers no way to stop a running task
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
         raise
+    if not _shared:
+        pool.shutdown()
+
+
+@contextlib.contextmanager
+def same_processes() -> Iterator[None]:
+    """Let all tasks that are started meanwhile share their processes, which then start once and know what they did."""
+    _shared.append({})
+    try:
+        yield
+    finally:
+        for pool in _shared.pop().values():
+            pool.shutdown()
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    with one_thread_each():
+        return ProcessPoolExecutor(jobs, mp_context=_context(), initializer=_begin, initargs=(dict(os.environ),))
 
 
 def _context() -> Any:

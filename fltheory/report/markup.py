@@ -63,19 +63,12 @@ def _settings() -> Any:
     from docutils.writers.html5_polyglot import Writer
 
     settings = get_default_settings(Parser, Reader, Writer)
-    settings.update(
-        {
-            "math_output": "MathML",
-            "report_level": 5,
-            "halt_level": 5,
-            "warning_stream": io.StringIO(),
-            "file_insertion_enabled": False,
-            "raw_enabled": False,
-            "initial_header_level": 4,
-            "doctitle_xform": False,
-        },
-        None,
-    )
+    settings.math_output = "MathML"
+    settings.report_level = settings.halt_level = 5
+    settings.warning_stream = io.StringIO()
+    settings.file_insertion_enabled = settings.raw_enabled = False
+    settings.initial_header_level = 4
+    settings.doctitle_xform = False
     return settings
 
 
