@@ -165,8 +165,13 @@ class Moments:
         uneven_gains = bool(varied.any())
         if self.spread > 0 or (self.balanced > 0 and uneven_gains):
             # Round t passes on the mean of the drifts so far, so that a drift acts through all later rounds.
-            carried = np.cumsum((moved / number)[..., ::-1], axis=-1)[..., ::-1] if self.remembers else moved
-            drift = ((gains.mean(axis=1)[..., None] * carried - goal[:, None] / rounds) ** 2).sum(axis=-1)
+            carried = moved / number if self.remembers else moved
+            if self.remembers:
+                np.cumsum(carried[..., ::-1], axis=-1, out=carried[..., ::-1])
+            # In place: fresh arrays of this size cost more than what is done to them.
+            off = gains.mean(axis=1)[..., None] * carried
+            off -= goal[:, None] / rounds
+            drift = np.square(off, out=off).sum(axis=-1)
             # What the clients' gains have in common acts through the mean of the drifts only.
             uneven = varied * (carried**2).sum(axis=-1) if uneven_gains else 0.0
             second += self.spread * (drift + uneven) + self.balanced * uneven
