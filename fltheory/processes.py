@@ -7,6 +7,7 @@ takes seconds, and is done once. Elsewhere each of them starts from nothing.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from typing import Any
 
 _COPIED = sys.platform == "linux"
 _expected: dict[str, None] = {}
+_shared: list[dict[int, ProcessPoolExecutor]] = []
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -41,19 +43,39 @@ def in_processes(tasks: Sequence[tuple[Any, ...]], work: Callable[..., Any], job
         for task in tasks:
             yield work(*task)
         return
-    with one_thread_each():
-        context = _context()
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(dict(os.environ),))
+    kept = _shared[-1] if _shared else {}
+    if jobs not in kept:
+        kept[jobs] = _pool(jobs)
+    pool = kept[jobs]
     try:
-        futures = [pool.submit(work, *task) for task in tasks]
+        with _ctrl_c_waits():
+            futures = [pool.submit(work, *task) for task in tasks]
         for future in as_completed(futures):
             yield future.result()
-        pool.shutdown()
     except BaseException:
+        del kept[jobs]
         for process in list((pool._processes or {}).values()):  # the pool offers no way to stop a running task
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
         raise
+    if not _shared:
+        pool.shutdown()
+
+
+@contextlib.contextmanager
+def same_processes() -> Iterator[None]:
+    """Let all tasks that are started meanwhile share their processes, which then start once and know what they did."""
+    _shared.append({})
+    try:
+        yield
+    finally:
+        for pool in _shared.pop().values():
+            pool.shutdown()
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    with one_thread_each():
+        return ProcessPoolExecutor(jobs, mp_context=_context(), initializer=_begin, initargs=(dict(os.environ),))
 
 
 def _context() -> Any:
@@ -88,8 +110,30 @@ def one_thread_each() -> Iterator[None]:
             del os.environ[name]
 
 
+@contextlib.contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Let Ctrl-C wait while processes are started: one that is left without its instructions would complain."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    previous = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
+
+
 def _begin(environment: dict[str, str]) -> None:
-    """Take over the environment of the parent, and leave Ctrl-C to it: it stops the workers."""
+    """Take over the environment of the parent, and leave Ctrl-C to it: it stops the workers.
+
+    What has been imported stays, and most of what tasks make goes without help, so the search for unused cycles leaves
+    the former alone (and its pages shared) and looks at the latter less often.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -6,7 +6,7 @@ import importlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,6 +126,13 @@ class Trajectories:
                 f"recorded are {', '.join(self.curves())}"
             )
         return values
+
+    def until(self, rounds: int) -> Trajectories:
+        """Return the first rounds."""
+        checks.integer("Trajectories", "rounds", rounds, low=0, high=self.rounds)
+        cut = {name: getattr(self, name)[:, : rounds + 1] for name in self.curves()}
+        half = {name: values[..., : rounds + 1] for name, values in self.half_width.items()}
+        return replace(self, **cut, half_width=half)
 
     def band(self, name: str, *, level: float = 0.99) -> Band:
         """Return the mean of a curve with a band that covers all rounds at once.

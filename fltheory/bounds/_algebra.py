@@ -13,8 +13,8 @@ Declared with ``random=True`` a quantity has one value per outcome of a finite p
 the outcomes, whose probabilities are the quantity ``chance``. ``EE(x)`` is the expectation over them, by enumeration.
 A random quantity outside of ``EE`` makes the statement one about every outcome.
 
-:func:`compiled` turns an expression into Python through :func:`sympy.lambdify`. The same code runs on float64 (arrays
-broadcast) and on exact SymPy numbers, so that a violation seen in floating point is confirmed without rounding.
+:func:`compiled` turns an expression into Python. The same code runs on float64 (arrays broadcast) and on exact SymPy
+numbers, so that a violation seen in floating point is confirmed without rounding.
 """
 
 from __future__ import annotations
@@ -120,14 +120,18 @@ def quantity(name: str) -> Quantity:
 
 
 def _declare(new: Quantity) -> None:
-    if not new.name.isidentifier() or keyword.iskeyword(new.name) or new.name.startswith("_"):
-        raise InvalidParameter(f"a quantity's name must be a public Python identifier, got {new.name!r}")
+    _require_name(new.name)
     old = _DECLARED.setdefault(new.name, new)
     if old != new:
         raise InvalidParameter(
             f"quantity {new.name!r} is declared twice with different meanings: {old.meaning!r} ({old.latex}) and "
             f"{new.meaning!r} ({new.latex}); rename one of them"
         )
+
+
+def _require_name(name: str) -> None:
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        raise InvalidParameter(f"a quantity's name must be a public Python identifier, got {name!r}")
 
 
 @functools.cache
@@ -168,6 +172,7 @@ def _code(e: Any) -> str:
         at = "".join(f"[{_code(i)} - {first}]" for i, first in zip(e.indices, base.first, strict=True))
         return f"{base.name}{'[_o]' if base.random else ''}{at}"
     if isinstance(e, sp.Symbol):
+        _require_name(e.name)
         random = e.name in _DECLARED and _DECLARED[e.name].random
         return f"{e.name}[_o]" if random else e.name
     if isinstance(e, sp.Pow):
@@ -345,9 +350,9 @@ class Compiled:
 
     def _written(self, exact: bool) -> Callable[..., Any]:
         """Make the code when it is first asked for: most expressions are never evaluated exactly."""
-        arguments = [sp.Symbol("_o"), sp.Symbol("chance"), *(sp.Symbol(name) for name in self._order)]
-        table = {**(_EXACT if exact else _FLOAT), **_BOTH}
-        self._calls[exact] = sp.lambdify(arguments, self.expression, modules=[table], printer=_code)
+        # As sympy.lambdify would, without a docstring and replacements that take most of its time.
+        code = f"lambda {', '.join(('_o', 'chance', *self._order))}: {_code(self.expression)}"
+        self._calls[exact] = eval(code, {**(_EXACT if exact else _FLOAT), **_BOTH})
         return self._calls[exact]
 
 
@@ -427,6 +432,7 @@ def _filled(template: str, parts: list[str]) -> str:
     return template
 
 
+@functools.cache
 def latex(expression: sp.Basic) -> str:
     r"""Return LaTeX; ``<0>``, ``<1>`` in the LaTeX of a family or function stand for its indices or arguments.
 

@@ -139,6 +139,9 @@ class Experiments:
         Ask the exact engine for mean and covariance of the model.
     effort
         Multiplies the budget of a search, for spaces with many parameters.
+    horizon
+        Parameter that decides for how many rounds an experiment is run, and nothing else: along a sweep of it, the
+        longest run serves for all points.
     """
 
     space: Space
@@ -148,6 +151,7 @@ class Experiments:
     replicates: int = 200
     moments: bool = False
     effort: int = 1
+    horizon: str = ""
 
     @property
     def method(self) -> Method:

@@ -33,7 +33,7 @@ def validate(
     from fltheory import checks, claims
     from fltheory.figures.parallel import modules
     from fltheory.figures.study import studies
-    from fltheory.processes import expect
+    from fltheory.processes import expect, same_processes
     from fltheory.report import build
     from fltheory.report.gallery import gallery
     from fltheory.validation import ledger
@@ -49,34 +49,35 @@ def validate(
     chosen = list(studies().values()) if figures else []
     expect(("fltheory.report.build", "docutils.writers.html5_polyglot", *modules(chosen)))
     drawn: list[Saved] = []
-    with progress(len(entries) + len(chosen), quiet=quiet) as report:
-        report.begin("checking")
+    with same_processes():
+        with progress(len(entries) + len(chosen), quiet=quiet) as report:
+            report.begin("checking")
 
-        def tell(checked: Checked) -> None:
-            report.begin(checked.entry.id)
-            report.end(checked.error or ", ".join(f"{v.variant} {v.outcome.value}" for v in checked.verdicts))
+            def tell(checked: Checked) -> None:
+                report.begin(checked.entry.id)
+                report.end(checked.error or ", ".join(f"{v.variant} {v.outcome.value}" for v in checked.verdicts))
 
-        done, interrupted = check_all(
-            entries, effort=QUICK if quick else FULL, seed=seed, jobs=jobs, fresh=fresh, report=tell
-        )
-        document = ledger.ledger(done, seed=seed, effort="quick" if quick else "full")
-        ledger.write(document, output / "ledger")
-        save_all(done, output / "ledger" / "counterexamples")
-        failed: list[tuple[str, str]] = []
-        if not interrupted and chosen:
-            from fltheory.figures.parallel import produce_all
-
-            def show(name: str, outcome: str) -> None:
-                report.begin(name)
-                report.end(outcome)
-
-            written = output / "ledger" / "ledger.json"
-            drawn, failed, interrupted = produce_all(
-                chosen, output / "figures", quick=quick, seed=seed, jobs=jobs, ledger=written, report=show
+            done, interrupted = check_all(
+                entries, effort=QUICK if quick else FULL, seed=seed, jobs=jobs, fresh=fresh, report=tell
             )
-    if drawn:
-        gallery(output / "figures", report="../report.html")
-    path = build(document, drawn, output / "report.html", folders=folders or (), jobs=jobs)
+            document = ledger.ledger(done, seed=seed, effort="quick" if quick else "full")
+            ledger.write(document, output / "ledger")
+            save_all(done, output / "ledger" / "counterexamples")
+            failed: list[tuple[str, str]] = []
+            if not interrupted and chosen:
+                from fltheory.figures.parallel import produce_all
+
+                def show(name: str, outcome: str) -> None:
+                    report.begin(name)
+                    report.end(outcome)
+
+                written = output / "ledger" / "ledger.json"
+                drawn, failed, interrupted = produce_all(
+                    chosen, output / "figures", quick=quick, seed=seed, jobs=jobs, ledger=written, report=show
+                )
+        if drawn:
+            gallery(output / "figures", report="../report.html")
+        path = build(document, drawn, output / "report.html", folders=folders or (), jobs=jobs)
     for name, error in failed:
         complain(f"{name}: {error}")
     if not quiet:

@@ -14,6 +14,7 @@ serves all coordinates.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -23,11 +24,12 @@ import numpy as np
 from fltheory.algorithms._algorithm import Algorithm
 from fltheory.checks import Floats
 from fltheory.communication import total_bits
-from fltheory.errors import NotAffine
+from fltheory.errors import FltheoryError, NotAffine
 from fltheory.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle, Source
 
 _TOLERANCE = 1e-7
+_AGREEMENT = 1e-9
 _CHECKS = 2
 
 _JOINT = 2**15
@@ -35,9 +37,16 @@ _JOINT = 2**15
 
 
 def _joint(works: Sequence[Round], probes: int) -> Round:
-    """Return one round in which every outcome has a block of replicates."""
+    """Return one round in which every outcome has a block of replicates, with a rate of its own if they differ."""
     steps, weights = (np.concatenate([getattr(work, name) for work in works]) for name in ("steps", "weights"))
-    return replace(works[0], steps=np.repeat(steps, probes, axis=0), weights=np.repeat(weights, probes, axis=0))
+    terms: dict[str, Any] = {"steps": np.repeat(steps, probes, axis=0), "weights": np.repeat(weights, probes, axis=0)}
+    if _several_rates(works):
+        terms["rate"] = np.repeat([work.rate for work in works], probes)[:, None, None]
+    return replace(works[0], **terms)
+
+
+def _several_rates(works: Sequence[Round]) -> bool:
+    return any(work.rate != works[0].rate for work in works)
 
 
 def _tiled(array: Floats, count: int) -> Floats:
@@ -116,6 +125,18 @@ class Layout:
         return [name for name in self.moving for _ in range(self.rows[name])]
 
 
+def _agree(one: RoundMap, other: RoundMap) -> bool:
+    """Return whether two maps are the same up to rounding; noise may be written in more columns or fewer."""
+    pairs = [(one.matrix, other.matrix), (one.shift, other.shift)]
+    pairs += [(one.spread_matrix, other.spread_matrix), (one.spread_shift, other.spread_shift)]
+    for x, y in ((one.noise, other.noise), (one.spread_noise, other.spread_noise)):
+        pairs.append((np.matmul(x, x.swapaxes(1, 2)), np.matmul(y, y.swapaxes(1, 2))))
+    return (one.uplink_bits, one.downlink_bits) == (other.uplink_bits, other.downlink_bits) and all(
+        x.shape == y.shape and np.abs(x - y).max(initial=0.0) <= _AGREEMENT * np.abs(y).max(initial=0.0)
+        for x, y in pairs
+    )
+
+
 class Prober:
     """Reads round maps off an algorithm; ``spread`` asks for the rows about local models too.
 
@@ -128,6 +149,8 @@ class Prober:
         self.oracle = oracle
         self._spread = spread
         self._count = 0
+        self._mixed = 0
+        self._mixes_rates = True
         oracle.arm(1, None, {})
         uniform = np.full(oracle.num_clients, 1.0 / oracle.num_clients)
         self.layout = Layout(algorithm, algorithm.init(np.zeros((1, oracle.dim)), oracle, uniform), oracle.dim)
@@ -158,24 +181,49 @@ class Prober:
         """Return the map of a later round, given the memory before it."""
         return self._probe(lambda states: self.layout.unpack(states, memory), [work], states=True)[0]
 
-    def later_outcomes(self, memory: dict[str, Floats], works: Sequence[Round]) -> list[RoundMap]:
-        """Return the maps of several outcomes of a later round: they differ in steps and weights only.
+    @property
+    def foresees(self) -> bool:
+        """Whether the maps of all rounds can be read at any time: nothing in them follows from earlier rounds."""
+        return self.algorithm.autonomous and not self.layout.memory
 
-        The outcomes stand one after the other on the axis of the replicates, as in a simulation.
+    def later_outcomes(self, memory: dict[str, Floats], works: Sequence[Round]) -> list[RoundMap]:
+        """Return the maps of several outcomes of later rounds: they differ in steps, weights and rate only.
+
+        The outcomes stand one after the other on the axis of the replicates, as in a simulation. A rate per replicate
+        is something that the code of an algorithm need not be prepared for; so a single map is read for comparison
+        the first time, the second, the fourth and so on, and one rate at a time from where they disagree.
         """
         probes = 1 if not self._sources and self._count == 0 else len(self._batch(True, self._sources).points)
         together = max(1, _JOINT // (probes * self.oracle.num_clients * self.oracle.dim))
         maps: list[RoundMap] = []
         for first in range(0, len(works), together):
-            some = works[first : first + together]
-            try:
-                maps += self._probe(lambda states: self.layout.unpack(states, memory), some, states=True)
-            except NotAffine:
-                if len(some) == 1:
-                    raise
-                # Each may be affine although what multiplies the state depends on who takes part.
-                maps += [self.later(memory, work) for work in some]
+            maps += self._outcomes(memory, works[first : first + together])
         return maps
+
+    def _outcomes(self, memory: dict[str, Floats], works: Sequence[Round]) -> list[RoundMap]:
+        if _several_rates(works):
+            return self._of_several_rates(memory, works)
+        try:
+            return self._probe(lambda states: self.layout.unpack(states, memory), works, states=True)
+        except NotAffine:
+            if len(works) == 1:
+                raise
+            # Each may be affine although what multiplies the state depends on who takes part.
+            return [self.later(memory, work) for work in works]
+
+    def _of_several_rates(self, memory: dict[str, Floats], works: Sequence[Round]) -> list[RoundMap]:
+        if self._mixes_rates:
+            try:
+                found = self._probe(lambda states: self.layout.unpack(states, memory), works, states=True)
+                self._mixed += 1
+                compare = self._mixed & (self._mixed - 1) == 0
+                if not compare or _agree(found[-1], self.later(memory, works[-1])):
+                    return found
+            except (ArithmeticError, IndexError, TypeError, ValueError, FltheoryError):
+                pass  # should something else be wrong, a single round will show it
+            self._mixes_rates = False
+        groups = itertools.groupby(works, key=lambda work: work.rate)
+        return [found for _, group in groups for found in self._outcomes(memory, list(group))]
 
     def key(self, work: Round, memory: dict[str, Floats]) -> bytes:
         """Return what a later round's map depends on, so that equal rounds are probed once."""

@@ -134,6 +134,8 @@ class Propagation:
         self.prober = prober
         self._terms = Terms(experiment)
         self._maps: dict[bytes, _Prepared] = {}
+        self._ahead: dict[bytes, RoundMap] = {}
+        self._shares = shares_of(experiment)
         self._separable = prober.oracle.separable
 
     @functools.cached_property
@@ -164,9 +166,8 @@ class Propagation:
         means[:, 0] = start
         scalars = np.zeros((3, rounds + 1))
         moments: _Moments | None = None
-        shares = shares_of(experiment)
-        for index, law in enumerate(laws):
-            moments, scalars[:, index + 1] = self._advance(law, moments, start, shares[index])
+        for index in range(rounds):
+            moments, scalars[:, index + 1] = self._advance(laws, index, moments, start)
             self._look(moments, means, spreads, index + 1)
         scalars[1:] = np.cumsum(scalars[1:], axis=1)
         weights = [laws[0][0][1].p] + [law[0][1].p for law in laws]
@@ -174,11 +175,12 @@ class Propagation:
         curves |= {"consensus_sq": scalars[0], "uplink_bits": scalars[1], "downlink_bits": scalars[2]}
         return curves
 
-    def _advance(self, law: Law, moments: _Moments | None, start: Floats, share: float) -> tuple[_Moments, Floats]:
+    def _advance(self, laws: list[Law], index: int, moments: _Moments | None, start: Floats) -> tuple[_Moments, Floats]:
+        law = laws[index]
         means, covariances, probabilities = [], [], []
         scalars = np.zeros(3)
         memory: dict[str, Floats] = {}
-        for (probability, _), step in zip(law, self._prepared(law, moments, start, share), strict=True):
+        for (probability, _), step in zip(law, self._prepared(laws, index, moments, start), strict=True):
             mean = (
                 step.shift if moments is None else step.shift + np.matmul(step.matrix, moments.mean[..., None])[..., 0]
             )
@@ -191,29 +193,46 @@ class Propagation:
             memory = step.memory
         if len(law) == 1:
             return _Moments(means[0], covariances[0], memory), scalars
-        chance = np.array(probabilities)
-        mean = np.einsum("o,ogn->gn", chance, np.stack(means))
-        away = np.stack(means) - mean
+        chance, every = np.array(probabilities), np.stack(means)
+        mean = np.einsum("o,ogn->gn", chance, every)
+        away = every - mean
         covariance = np.einsum("o,ognm->gnm", chance, np.stack(covariances))
         covariance += np.einsum("o,ogn,ogm->gnm", chance, away, away)
         return _Moments(mean, covariance, memory), scalars
 
-    def _prepared(self, law: Law, moments: _Moments | None, start: Floats, share: float) -> list[_Prepared]:
+    def _prepared(self, laws: list[Law], index: int, moments: _Moments | None, start: Floats) -> list[_Prepared]:
         """Return the maps of all outcomes of a round; those not met before are probed together."""
-        works = [work for _, work in law]
+        works, share = [work for _, work in laws[index]], self._shares[index]
         if moments is None:
             average = self._average_of(start, share)
             return [_Prepared.of(self.prober.first(start, work), average) for work in works]
-        keys = [np.float64(share).tobytes() + self.prober.key(work, moments.memory) for work in works]
+        keys = [self._key(work, moments.memory, share) for work in works]
         new = {key: work for key, work in zip(keys, works, strict=True) if key not in self._maps}
         if new:
             if len(self._maps) + len(new) > 4 * OUTCOMES:
                 self._maps.clear()
                 new = dict(zip(keys, works, strict=True))
+            if not new.keys() <= self._ahead.keys():
+                wanted = self._foreseen(laws, index, new) if self.prober.foresees else new
+                found = self.prober.later_outcomes(moments.memory, list(wanted.values()))
+                self._ahead = dict(zip(wanted, found, strict=True))
             average = self._average_of(None, share)
-            found = self.prober.later_outcomes(moments.memory, list(new.values()))
-            self._maps |= {key: _Prepared.of(step, average) for key, step in zip(new, found, strict=True)}
+            self._maps |= {key: _Prepared.of(self._ahead[key], average) for key in new}
         return [self._maps[key] for key in keys]
+
+    def _key(self, work: Round, memory: dict[str, Floats], share: float) -> bytes:
+        return np.float64(share).tobytes() + self.prober.key(work, memory)
+
+    def _foreseen(self, laws: list[Law], index: int, new: dict[bytes, Round]) -> dict[bytes, Round]:
+        """Return the rounds to read now: those of an index, and such as follow with the same weights."""
+        wanted, first = dict(new), laws[index][0][1]
+        for law, share in zip(laws[index + 1 :], self._shares[index + 1 :], strict=True):
+            alike = all(np.array_equal(work.p, first.p) and np.array_equal(work.boost, first.boost) for _, work in law)
+            if not alike or len(wanted) + len(law) > OUTCOMES:
+                break
+            later = {self._key(work, {}, share): work for _, work in law}
+            wanted |= {key: work for key, work in later.items() if key not in self._maps}
+        return wanted
 
     def _average_of(self, start: Floats | None, share: float) -> _Average | None:
         if self._experiment.averaging is None:
@@ -290,7 +309,9 @@ class _Prepared(NamedTuple):
         return np.asarray(carried + self.noise_covariance)
 
     def consensus(self, moments: _Moments | None) -> float:
-        """Return the expected spread of the local models."""
+        """Return the expected spread of the local models; 0 if it was not asked for."""
+        if not self.spread_shift.size:
+            return 0.0
         if moments is None:
             return float(np.sum(self.spread_shift**2)) + self.spread_noise
         mean = self.spread_shift + np.matmul(self.spread_matrix, moments.mean[..., None])[..., 0]

@@ -158,8 +158,9 @@ def smaller(path: Path, width: int) -> bytes:
         size = (width, round(image.height * width / image.width))
         reduced = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
         out = io.BytesIO()
-        # Of the ways to choose a palette the only one that keeps the colours of thin lines.
-        reduced.quantize(128, method=Image.Quantize.MAXCOVERAGE).save(out, format="PNG", optimize=True)
+        # Of the ways to choose a palette the only one that keeps the colours of thin lines. To compress one level
+        # harder takes a third more time, for two percent of the size.
+        reduced.quantize(128, method=Image.Quantize.MAXCOVERAGE).save(out, format="PNG", compress_level=8)
         return out.getvalue()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import html
 import io
 import re
+from typing import Any
 
 _COMMANDS = {
     r"\dots": r"\ldots",
@@ -46,20 +48,28 @@ def page(docstring: str) -> str:
     """Return the page of a claim as HTML: its docstring, read as reStructuredText."""
     from docutils.core import publish_parts
 
-    quiet = {
-        "math_output": "MathML",
-        "report_level": 5,
-        "halt_level": 5,
-        "warning_stream": io.StringIO(),
-        "file_insertion_enabled": False,
-        "raw_enabled": False,
-        "initial_header_level": 4,
-        "doctitle_xform": False,
-    }
     text = re.sub(
         r":(?:class|func|mod|data|meth|attr):`~?\.?([^`]+)`", lambda m: f"``{m[1].split('.')[-1]}``", docstring
     )
-    return str(publish_parts(_replaced(text), writer="html5", settings_overrides=quiet)["body"])
+    return str(publish_parts(_replaced(text), writer="html5", settings=copy.copy(_settings()))["body"])
+
+
+@functools.cache
+def _settings() -> Any:
+    """Return the settings of all pages; to collect them takes docutils as long as to read a page."""
+    from docutils.frontend import get_default_settings
+    from docutils.parsers.rst import Parser
+    from docutils.readers.standalone import Reader
+    from docutils.writers.html5_polyglot import Writer
+
+    settings = get_default_settings(Parser, Reader, Writer)
+    settings.math_output = "MathML"
+    settings.report_level = settings.halt_level = 5
+    settings.warning_stream = io.StringIO()
+    settings.file_insertion_enabled = settings.raw_enabled = False
+    settings.initial_header_level = 4
+    settings.doctitle_xform = False
+    return settings
 
 
 def _replaced(text: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -23,8 +23,7 @@ _DIGITS = 50
 """Digits to which a number that is not rational is compared with zero."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One relation at its worst place.
 
     Parameters
@@ -68,8 +67,7 @@ def read(form: Form, env: Env, *, exact: bool = False, side: str = "") -> Readin
 
     ``side`` says which limit of a :class:`~fltheory.trajectories.Band` stands for a sampled curve: ``low`` or ``high``.
     """
-    values = {name: _limit(value, side) for name, value in env.items()}
-    values = _defined(form, values, exact=exact)
+    values = defined(form, {name: _limit(value, side) for name, value in env.items()}, exact=exact)
     readings = [
         reading
         for number, relation in enumerate(form.sources)
@@ -86,7 +84,7 @@ def sides(form: Form, env: Env) -> tuple[Any, Any]:
     Curves and indices give the axes; a sampled curve is its mean. Where a side has one value per outcome the last axis
     is that of the outcomes.
     """
-    values = _defined(form, {name: _limit(value, "") for name, value in env.items()}, exact=False)
+    values = defined(form, {name: _limit(value, "") for name, value in env.items()})
     relation = form.sources[0]
     both = [compiled(relation.lhs), compiled(relation.rhs)]
     if isinstance(relation, GreaterThan | StrictGreaterThan):
@@ -97,18 +95,20 @@ def sides(form: Form, env: Env) -> tuple[Any, Any]:
     return left, right
 
 
-def failing(relation: Relational, over: tuple[Range, ...], form: Form, env: Env, *, exact: bool = False) -> str:
-    """Return why an assumption or premise does not hold on an instance: its sides; empty if it holds."""
-    values = _defined(form, dict(env), exact=exact)
+def failing(relation: Relational, over: tuple[Range, ...], values: Env, *, exact: bool = False) -> str:
+    """Return why an assumption or premise does not hold on an instance: its sides; empty if it holds.
+
+    ``values`` are the quantities with the definitions of the form, see :func:`defined`.
+    """
     for reading in _readings(relation, values, over, 0, exact=exact):
         if reading.violated:
             return _both(reading)
     return ""
 
 
-def measured(relation: Relational, over: tuple[Range, ...], form: Form, env: Env) -> str:
+def measured(relation: Relational, over: tuple[Range, ...], values: Env) -> str:
     """Return the sides of an assumption on an instance, where they are closest to failing it; smaller side first."""
-    readings = list(_readings(relation, _defined(form, dict(env), exact=False), over, 0, exact=False))
+    readings = list(_readings(relation, values, over, 0, exact=False))
     return _both(max(readings, key=lambda reading: reading.score)) if readings else ""
 
 
@@ -119,17 +119,23 @@ def _both(reading: Reading) -> str:
 
 def holds(assumption: Assumption, form: Form, env: Env, *, exact: bool = False) -> bool:
     """Return whether an assumption holds on an instance."""
-    return not failing(assumption.relation, assumption.over, form, env, exact=exact)
+    return not failing(assumption.relation, assumption.over, defined(form, env, exact=exact), exact=exact)
 
 
-def _defined(form: Form, env: dict[str, Any], *, exact: bool) -> dict[str, Any]:
+def defined(form: Form, env: Env, *, exact: bool = False) -> dict[str, Any]:
     """Return the quantities with the definitions of a form carried out, except those that depend on an index."""
-    indices = {str(i) for i, _, _ in form.over}
-    for letter, value in form.where:
-        call = compiled(sp.sympify(value))
-        if not (call.names & indices) and call.names <= env.keys():
-            env[letter.name] = _valued(call, env, exact=exact)
-    return env
+    values = dict(env)
+    for name, call in _definitions(form.where, form.over):
+        if call.names <= values.keys():
+            values[name] = _valued(call, values, exact=exact)
+    return values
+
+
+@functools.cache
+def _definitions(where: tuple[tuple[sp.Symbol, Any], ...], over: tuple[Range, ...]) -> list[tuple[str, Compiled]]:
+    indices = {str(i) for i, _, _ in over}
+    calls = [(letter.name, compiled(sp.sympify(value))) for letter, value in where]
+    return [(name, call) for name, call in calls if not (call.names & indices)]
 
 
 def _valued(call: Compiled, env: Env, *, exact: bool) -> Any:
@@ -138,40 +144,58 @@ def _valued(call: Compiled, env: Env, *, exact: bool) -> Any:
     return [call(env, exact=exact, outcome=o) for o in range(len(env["chance"]))]
 
 
-def _readings(
-    relation: Relational, env: dict[str, Any], over: tuple[Range, ...], number: int, *, exact: bool
-) -> Iterator[Reading]:
+class _Sides(NamedTuple):
+    """A relation taken apart: the sides of ``lhs <= rhs`` or ``lhs = rhs``, and the quantities in it."""
+
+    lhs: Compiled
+    rhs: Compiled
+    random: bool
+    names: set[str]
+    equality: bool
+    strict: bool
+
+
+@functools.cache
+def _sides(relation: Relational) -> _Sides:
     backward = isinstance(relation, GreaterThan | StrictGreaterThan)
     left, right = (relation.rhs, relation.lhs) if backward else (relation.lhs, relation.rhs)
-    lhs_code, rhs_code = compiled(left), compiled(right)
-    used = names_in(relation)
+    lhs, rhs = compiled(left), compiled(right)
+    strict = isinstance(relation, StrictLessThan | StrictGreaterThan)
+    return _Sides(lhs, rhs, lhs.random or rhs.random, names_in(relation), isinstance(relation, Equality), strict)
+
+
+def _readings(
+    relation: Relational, env: Env, over: tuple[Range, ...], number: int, *, exact: bool
+) -> Iterator[Reading]:
+    sides = _sides(relation)
     for indices in _index_values(over, env, exact=exact):
-        values = {**env, **indices}
-        outcomes = range(len(env["chance"])) if lhs_code.random or rhs_code.random else (0,)
-        for outcome in outcomes:
-            lhs = lhs_code(values, exact=exact, outcome=outcome)
-            rhs = rhs_code(values, exact=exact, outcome=outcome)
-            where = {name: value for name, value in indices.items() if name in used}
-            if lhs_code.random or rhs_code.random:
-                where["outcome"] = outcome
-            yield from _compared(relation, lhs, rhs, number, where, exact=exact)
+        values = {**env, **indices} if indices else env
+        place = {name: value for name, value in indices.items() if name in sides.names}
+        for outcome in range(len(env["chance"])) if sides.random else (0,):
+            lhs = sides.lhs(values, exact=exact, outcome=outcome)
+            rhs = sides.rhs(values, exact=exact, outcome=outcome)
+            where = {**place, "outcome": outcome} if sides.random else place
+            yield from _compared(sides, lhs, rhs, number, where, exact=exact)
 
 
 def _index_values(over: tuple[Range, ...], env: Env, *, exact: bool) -> Iterator[dict[str, int]]:
-    ranges = []
-    for _, low, high in over:
-        first, last = (int(compiled(sp.sympify(end))(env, exact=exact)) for end in (low, high))
-        ranges.append(range(first, last + 1))
-    names = [str(i) for i, _, _ in over]
+    names, ends = _ranges(over)
+    ranges = [range(int(low(env, exact=exact)), int(high(env, exact=exact)) + 1) for low, high in ends]
     for values in itertools.product(*ranges):
         yield dict(zip(names, values, strict=True))
 
 
+@functools.cache
+def _ranges(over: tuple[Range, ...]) -> tuple[list[str], list[tuple[Compiled, Compiled]]]:
+    """Return the names of indices, and their first and last values."""
+    ends = [(compiled(sp.sympify(low)), compiled(sp.sympify(high))) for _, low, high in over]
+    return [str(i) for i, _, _ in over], ends
+
+
 def _compared(
-    relation: Relational, lhs: Any, rhs: Any, number: int, where: dict[str, int], *, exact: bool
+    sides: _Sides, lhs: Any, rhs: Any, number: int, where: dict[str, int], *, exact: bool
 ) -> Iterator[Reading]:
-    equality = isinstance(relation, Equality)
-    strict = isinstance(relation, StrictLessThan | StrictGreaterThan)
+    equality, strict = sides.equality, sides.strict
     judge = _judge_exact if exact else _judge_float
     if not (isinstance(lhs, np.ndarray) or isinstance(rhs, np.ndarray)):
         score, violated = judge(lhs, rhs, equality=equality, strict=strict)

@@ -15,7 +15,7 @@ import numpy as np
 from fltheory.bounds._claim import Rejected
 from fltheory.bounds._space import Params
 from fltheory.errors import Diverged, NotApplicable
-from fltheory.validation.evaluate import failing, holds, read
+from fltheory.validation.evaluate import defined, failing, read
 from fltheory.validation.trials import Trials
 
 Table = dict[str, dict[str, int]]
@@ -30,9 +30,10 @@ def outcome_table(trials: Trials, sample: Iterable[Params]) -> Table:
         try:
             with np.errstate(all="ignore"):
                 env = trials.environment(point)
-                if not all(holds(assumption, form, env) for assumption in claim.assumptions_of(form)):
+                values = defined(form, env)
+                if any(failing(a.relation, a.over, values) for a in claim.assumptions_of(form)):
                     continue
-                predicted = not any(failing(premise, (), form, env) for premise in form.premises)
+                predicted = not any(failing(premise, (), values) for premise in form.premises)
                 seen[predicted, not read(form, env).violated] += 1
         except (Rejected, Diverged, NotApplicable):
             continue

@@ -14,6 +14,7 @@ inverse is the constant that the rate would need there.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from fltheory.bounds._algebra import BigO
-from fltheory.bounds._claim import Claim, Form, Rejected, Sweep, Sweeps
+from fltheory.bounds._claim import Claim, Experiments, Form, Rejected, Sweep, Sweeps
 from fltheory.bounds._space import plain
 from fltheory.errors import Diverged, NotApplicable
 from fltheory.validation.evaluate import read
-from fltheory.validation.trials import LOOSE, Memory, Trials
+from fltheory.validation.trials import LOOSE, Memory, Runs, Trials, run_at
 from fltheory.validation.verdict import Counterexample, Outcome, Verdict
 
 TOLERANCE = 0.005
@@ -244,9 +245,10 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
 
 def _measure(trials: Trials, sweep: Sweep) -> Trend:
     sides = []
+    longest = functools.cache(lambda: _longest(trials, sweep))
     for value in sweep.values:
         point = {**sweep.base, sweep.name: value}
-        env = trials.environment(point)
+        env = trials.environment(point, longer=longest)
         if not trials.admitted(env):
             raise Rejected(trials.obstacle())
         reading = read(trials.form, env)
@@ -258,6 +260,14 @@ def _measure(trials: Trials, sweep: Sweep) -> Trend:
     measured, claimed = zip(*sides, strict=True)
     firm = not any(relation.has(BigO) for relation in trials.form.sources)
     return trend(sweep.name, sweep.values, measured, claimed, firm=firm)
+
+
+def _longest(trials: Trials, sweep: Sweep) -> Runs | None:
+    """Return the runs at the last point of a sweep if those at all others are their beginnings."""
+    source = trials.source
+    if not isinstance(source, Experiments) or source.horizon != sweep.name:
+        return None
+    return run_at(source, {**sweep.base, sweep.name: sweep.values[-1]}, seed=trials.seed)
 
 
 def _as_counterexample(trials: Trials, sweep: Sweep, grown: Trend) -> Counterexample:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Rejected
 from fltheory.bounds._space import Params, exact
 from fltheory.engines import simulate
 from fltheory.errors import Diverged, NotApplicable
+from fltheory.experiment import Experiment
 from fltheory.recording import Record
-from fltheory.validation.evaluate import Reading, failing, measured, read
+from fltheory.trajectories import Trajectories
+from fltheory.validation.evaluate import Reading, defined, failing, measured, read
 from fltheory.validation.verdict import Condition
 
 Source = Instances | Experiments
@@ -31,22 +34,32 @@ Memory = dict[tuple[Any, ...], Env]
 """Quantities of instances made so far, so that forms that share a check do not make them again."""
 
 
-def environment(source: Source, point: Params, *, seed: int) -> Env:
-    """Return the quantities of the instance at a point."""
+Runs = tuple[Trajectories, ...]
+"""Trajectories of the experiments of an instance."""
+
+
+def environment(source: Source, point: Params, *, seed: int, longer: Runs | None = None) -> Env:
+    """Return the quantities of the instance at a point; ``longer`` runs of the same experiments are cut, if given."""
     if isinstance(source, Instances):
         return source.realise(point)
     made = source.experiment(point)
-    runs = tuple(
-        simulate(
-            experiment,
-            engine=source.engine,
-            seed=seed,
-            replicates=source.replicates,
-            record=Record(consensus=False, moments=source.moments),
-        )
-        for experiment in (made if isinstance(made, tuple) else (made,))
-    )
+    experiments = made if isinstance(made, tuple) else (made,)
+    if longer is None:
+        runs = tuple(_run(source, experiment, seed) for experiment in experiments)
+    else:
+        runs = tuple(run.until(e.rounds) for run, e in zip(longer, experiments, strict=True))
     return source.quantities(point, made, runs if isinstance(made, tuple) else runs[0])
+
+
+def run_at(source: Experiments, point: Params, *, seed: int) -> Runs:
+    """Return the trajectories of the experiments at a point."""
+    made = source.experiment(point)
+    return tuple(_run(source, experiment, seed) for experiment in (made if isinstance(made, tuple) else (made,)))
+
+
+def _run(source: Experiments, experiment: Experiment, seed: int) -> Trajectories:
+    record = Record(consensus=False, moments=source.moments)
+    return simulate(experiment, engine=source.engine, seed=seed, replicates=source.replicates, record=record)
 
 
 def beyond_rounding(reading: Reading) -> Reading:
@@ -59,7 +72,7 @@ def beyond_rounding(reading: Reading) -> Reading:
     if scale < FLOOR:
         raise Rejected("both sides vanish to rounding")
     excess = abs(lhs - rhs) if reading.equality else lhs - rhs
-    return reading if excess > LOOSE * scale else replace(reading, violated=False)
+    return reading if excess > LOOSE * scale else reading._replace(violated=False)
 
 
 def _hashable(value: Any) -> Any:
@@ -107,11 +120,11 @@ class Trials:
     rejected: Counter[str] = field(default_factory=Counter)
     memory: Memory = field(default_factory=dict)
 
-    def environment(self, point: Params) -> Env:
-        """Return the quantities of the float64 instance at a point, made once."""
+    def environment(self, point: Params, *, longer: Callable[[], Runs | None] = lambda: None) -> Env:
+        """Return the quantities of the float64 instance at a point, made once; see :func:`environment`."""
         key = (id(self.source), self.seed, *((name, _hashable(value)) for name, value in point.items()))
         if key not in self.memory:
-            self.memory[key] = environment(self.source, point, seed=self.seed)
+            self.memory[key] = environment(self.source, point, seed=self.seed, longer=longer())
         return self.memory[key]
 
     def attempt(self, point: Params) -> Reading | None:
@@ -157,10 +170,11 @@ class Trials:
         """Return the reading at a point in exact arithmetic; ``None`` if an assumption or premise fails."""
         try:
             env = environment(self.source, exact(point), seed=self.seed)
+            values = defined(self.form, env, exact=True)
             for assumption in self.claim.assumptions_of(self.form):
-                if failing(assumption.relation, assumption.over, self.form, env, exact=True):
+                if failing(assumption.relation, assumption.over, values, exact=True):
                     return None
-            if any(failing(premise, (), self.form, env, exact=True) for premise in self.form.premises):
+            if any(failing(premise, (), values, exact=True) for premise in self.form.premises):
                 return None
             return read(self.form, env, exact=True)
         except (Rejected, ZeroDivisionError):
@@ -173,7 +187,7 @@ class Trials:
 
     def conditions(self) -> tuple[Condition, ...]:
         """Return the assumptions as they were met, with their sides on the instance that is closest to failing."""
-        worst = None if self.best is None else self.environment(self.best[1])
+        worst = None if self.best is None else defined(self.form, self.environment(self.best[1]))
         return tuple(
             Condition(
                 name=assumption.name,
@@ -182,7 +196,7 @@ class Trials:
                 met=self.met[assumption.name],
                 failed=self.failed[assumption.name],
                 example=self.examples.get(assumption.name, ""),
-                measured="" if worst is None else measured(assumption.relation, assumption.over, self.form, worst),
+                measured="" if worst is None else measured(assumption.relation, assumption.over, worst),
             )
             for assumption in self.claim.assumptions_of(self.form)
         )
@@ -199,14 +213,15 @@ class Trials:
 
     def admitted(self, env: Env) -> bool:
         """Return whether an instance fulfils all assumptions and premises, and count it."""
+        values = defined(self.form, env)
         for assumption in self.claim.assumptions_of(self.form):
-            why = failing(assumption.relation, assumption.over, self.form, env)
+            why = failing(assumption.relation, assumption.over, values)
             if why:
                 self.failed[assumption.name] += 1
                 self.examples.setdefault(assumption.name, why)
                 return False
             self.met[assumption.name] += 1
-        fulfilled = not any(failing(premise, (), self.form, env) for premise in self.form.premises)
+        fulfilled = not any(failing(premise, (), values) for premise in self.form.premises)
         self.premises[fulfilled] += 1
         return fulfilled
 

@@ -107,6 +107,16 @@ def test_curves_are_frozen_copies():
     assert (stored.replicates, stored.rounds) == (2, 2)
 
 
+def test_the_first_rounds_are_those_of_a_shorter_run():
+    whole = trajectories(half_width={"gap": np.arange(4.0)}, models=np.arange(24.0).reshape(3, 4, 2))
+    cut = whole.until(2)
+    assert (cut.rounds, cut.replicates, cut.algorithm) == (2, 3, "A")
+    assert all(np.array_equal(cut.curve(name), whole.curve(name)[:, :3]) for name in whole.curves())
+    assert cut.half_width["gap"].tolist() == [0.0, 1.0, 2.0]
+    with pytest.raises(InvalidParameter, match="rounds must be"):
+        whole.until(4)
+
+
 def test_unknown_and_missing_curves():
     stored = run(record=Record(consensus=False))
     with pytest.raises(InvalidParameter, match="did you mean 'gap'"):

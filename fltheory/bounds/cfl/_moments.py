@@ -18,7 +18,9 @@ counts; if not, drifts that sum to zero leave :math:`\frac1N\sum_i(P_i - \bar P)
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,9 +48,9 @@ _SMALLEST = 1e-9
 """Smallest step that is tried, as a fraction of the largest one."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Moments:
-    r"""Second moments on a quadratic whose Hessians commute.
+    r"""Second moments on a quadratic whose Hessians commute; equal if all numbers are.
 
     Parameters
     ----------
@@ -115,6 +117,16 @@ class Moments:
             mirrored=mirrored,
         )
 
+    def _content(self) -> tuple[Any, ...]:
+        values = (getattr(self, name) for name in self.__slots__)
+        return tuple((v.shape, v.tobytes()) if isinstance(v, np.ndarray) else v for v in values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Moments) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
     @property
     def bias(self) -> Floats:
         """The clients' mean of the drift that stays."""
@@ -149,12 +161,19 @@ class Moments:
         far = moved.sum(axis=-1) * (gains * self.lasting).mean(axis=1) - goal * self.bias
         second = near**2 + far**2 - (0.0 if self.mirrored else 2.0) * near * far
         # Sources that are not there would take most of the time.
-        if self.spread > 0 or self.balanced > 0:
+        varied = gains.var(axis=1)
+        uneven_gains = bool(varied.any())
+        if self.spread > 0 or (self.balanced > 0 and uneven_gains):
             # Round t passes on the mean of the drifts so far, so that a drift acts through all later rounds.
-            carried = np.cumsum((moved / number)[..., ::-1], axis=-1)[..., ::-1] if self.remembers else moved
-            drift = ((gains.mean(axis=1)[..., None] * carried - goal[:, None] / rounds) ** 2).sum(axis=-1)
+            carried = moved / number if self.remembers else moved
+            if self.remembers:
+                np.cumsum(carried[..., ::-1], axis=-1, out=carried[..., ::-1])
+            # In place: fresh arrays of this size cost more than what is done to them.
+            off = gains.mean(axis=1)[..., None] * carried
+            off -= goal[:, None] / rounds
+            drift = np.square(off, out=off).sum(axis=-1)
             # What the clients' gains have in common acts through the mean of the drifts only.
-            uneven = gains.var(axis=1) * (carried**2).sum(axis=-1)
+            uneven = varied * (carried**2).sum(axis=-1) if uneven_gains else 0.0
             second += self.spread * (drift + uneven) + self.balanced * uneven
         if np.any(self.noise > 0):
             noisy = local**2 * sum(p * p for p in powers)
@@ -199,15 +218,26 @@ def averaging(steps: Floats, rounds: int, mu: float) -> Floats:
     return np.asarray(weights)
 
 
+@functools.lru_cache(maxsize=4096)
 def best_step(
     moments: Moments, rounds: int, mu: float, *, high: float = LARGEST, over_rounds: bool = False
 ) -> tuple[float, float]:
-    """Return the best constant step per round, ``high`` at most, and the expected gap of the weighted mean with it."""
-    low = _SMALLEST * high
+    """Return the best constant step per round, ``high`` at most, and the expected gap of the weighted mean with it.
+
+    Settings that differ in a source of error which is absent have the same moments, and share the answer.
+    """
+
+    def losses_at(steps: Floats) -> Floats:
+        return moments.loss(steps, averaging(steps, rounds, mu), over_rounds=over_rounds)
+
     # The loss need not have one minimum only, so the first grid covers everything; later ones close in on its best.
-    for count in (28, 9, 9, 9):
-        steps = np.geomspace(low, high, count)
-        losses = moments.loss(steps, averaging(steps, rounds, mu), over_rounds=over_rounds)
+    steps = np.geomspace(_SMALLEST * high, high, 28)
+    losses = losses_at(steps)
+    for _ in range(3):
         best = int(np.argmin(losses))
-        low, high = steps[max(best - 1, 0)], steps[min(best + 1, count - 1)]
+        ends = [max(best - 1, 0), min(best + 1, len(steps) - 1)]
+        known = losses[ends]
+        steps = np.geomspace(steps[ends[0]], steps[ends[1]], 9)
+        losses = np.concatenate([known[:1], losses_at(steps[1:-1]), known[1:]])
+    best = int(np.argmin(losses))
     return float(steps[best]), 0.5 * float(losses[best])

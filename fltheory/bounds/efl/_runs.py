@@ -16,7 +16,7 @@ the learning rate.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from fltheory.algorithms.efl import EFL, State
 from fltheory.bounds._claim import Rejected
-from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real
+from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real, plain
 from fltheory.bounds.efl import _theorem
 from fltheory.bounds.ruan._theorem import two_values
 from fltheory.checks import Floats
@@ -169,43 +169,122 @@ class _Watched:
         return found
 
 
-def enumerated(run: Experiment, laws: _theorem.Schedule) -> Course:
-    """Return all courses that participation can take, with their chances."""
+class _Seen(NamedTuple):
+    """What is noted after a round, or before the first one: see :class:`Course`."""
+
+    distance_sq: Floats
+    moving_sq: Floats
+    gradient_sq: float = 0.0
+    elastic: float = 0.0
+
+
+class Walk:
+    """Courses that go on: those of a longer run begin where those of a shorter one have ended."""
+
+    def __init__(self, run: Experiment, chance: Floats) -> None:
+        assert isinstance(run.algorithm, EFL)
+        assert run.start is not None
+        self._problem, self._algorithm, self._chance = run.problem, run.algorithm, chance
+        self._oracle = run.problem.reference_oracle(seed=0, replicates=range(len(chance)))
+        self._optimum = run.problem.objective().w_star
+        start = np.tile(run.start, (len(chance), 1))
+        self._state: State = self._algorithm.init(start, self._oracle, run.problem.weights)
+        self._seen = [_Seen(norm_sq(self._state.w - self._optimum), self._moving_sq(self._state))]
+
+    def until(self, rounds: int, work: Callable[[int], Round]) -> Course:
+        """Return the courses up to a round; ``work`` gives the terms of those that have not been run yet."""
+        for index in range(len(self._seen) - 1, rounds):
+            self._step(index, work(index))
+        seen = self._seen[: rounds + 1]
+        return Course(
+            self._chance,
+            np.stack([one.distance_sq for one in seen], axis=1),
+            np.stack([one.moving_sq for one in seen], axis=1),
+            np.array([one.gradient_sq for one in seen[1:]]),
+            max(one.elastic for one in seen),
+        )
+
+    def _step(self, index: int, work: Round) -> None:
+        chance, algorithm = self._chance, self._algorithm
+        self._oracle.begin_round(index)
+        watched = _Watched(self._oracle)
+        state = algorithm.round(self._state, watched, work).state
+        if not np.abs(state.w).max() < HUGE:
+            raise Rejected("the run diverges")
+        elastic = 0.0
+        if algorithm.elasticity:
+            anchors = np.divide(state.v, state.u, out=np.zeros_like(state.v), where=state.u > 0)
+            pulls = algorithm.elasticity / 2 * (state.u * (self._optimum - anchors) ** 2).sum(axis=(1, 2))
+            elastic = float(chance @ pulls)
+        self._state = state
+        self._seen.append(
+            _Seen(
+                norm_sq(state.w - self._optimum),
+                self._moving_sq(state),
+                max(float((chance @ norms).max()) for norms in watched.norms),
+                elastic,
+            )
+        )
+
+    def _moving_sq(self, state: State) -> Floats:
+        minimiser = with_pull(self._problem, self._optimum, self._algorithm.elasticity, state)
+        return norm_sq(state.w - minimiser)
+
+
+Walks = dict[tuple[str, bytes], Walk]
+"""Runs that a longer one may go on from, by all that they depend on but their length, and the chances of courses."""
+
+
+def enumerated(run: Experiment, laws: _theorem.Schedule, *, known: str = "", walks: Walks | None = None) -> Course:
+    """Return all courses that participation can take, with their chances; ``known`` is the name of the run."""
     weights = run.problem.weights
     drawn = [(law["chance"], np.asarray(law["s_drawn"], dtype=np.int64)) for law in laws.laws]
     total = math.prod(len(drawn[law][0]) for law in laws.which[: run.rounds])
     if total > MOST:
         raise Rejected(f"participation can take {total} courses")
     chance = np.ones(total)
-    rounds, stride = [], total
+    picks, stride = [], total
     for index in range(run.rounds):
-        chances, steps = drawn[laws.which[index]]
+        chances, _ = drawn[laws.which[index]]
         stride //= len(chances)
-        pick = np.arange(total) // stride % len(chances)
-        chance *= chances[pick]
-        work = Round(
+        picks.append(np.arange(total) // stride % len(chances))
+        chance *= chances[picks[-1]]
+
+    def work(index: int) -> Round:
+        steps = drawn[laws.which[index]][1][picks[index]]
+        return Round(
             index=index,
             rate=run.rate_at(index),
             local_steps=run.participation.local_steps,
             p=weights,
-            steps=steps[pick],
-            weights=np.where(steps[pick] > 0, weights, 0.0),
+            steps=steps,
+            weights=np.where(steps > 0, weights, 0.0),
             boost=np.ones(len(weights)),
         )
-        rounds.append(work)
-    return _follow(run, chance, iter(rounds))
+
+    return _follow(run, chance, work, known, walks)
 
 
-def sampled(run: Experiment, *, replicates: int) -> Course:
+def sampled(run: Experiment, *, replicates: int, known: str = "", walks: Walks | None = None) -> Course:
     """Return courses of which every one is as likely as the others."""
     problem, block = run.problem, range(replicates)
-    rounds = (
-        run.participation.round(
+
+    def work(index: int) -> Round:
+        return run.participation.round(
             index, run.rate_at(index), problem.weights, problem.sample_counts, seed=0, replicates=block
         )
-        for index in range(run.rounds)
-    )
-    return _follow(run, np.full(replicates, 1 / replicates), rounds)
+
+    return _follow(run, np.full(replicates, 1 / replicates), work, known, walks)
+
+
+def _follow(run: Experiment, chance: Floats, work: Callable[[int], Round], known: str, walks: Walks | None) -> Course:
+    key = known, chance.tobytes()
+    walk = None if walks is None else walks.get(key)
+    if walk is None:
+        walk = Walk(run, chance)
+    if walks is not None:
+        walks[key] = walk
+    return walk.until(run.rounds, work)
 
 
 def warmed_up(laws: _theorem.Schedule) -> _theorem.Schedule:
@@ -229,10 +308,19 @@ class Observed(NamedTuple):
     course: Course
 
 
-def observe(point: Params, algorithm: EFL, *, replicates: int = 0, last: bool = False, **other: Any) -> Observed:
+def observe(
+    point: Params,
+    algorithm: EFL,
+    *,
+    replicates: int = 0,
+    last: bool = False,
+    walks: Walks | None = None,
+    **other: Any,
+) -> Observed:
     """Run a point; curves begin with round 1, or have the last round only.
 
-    ``replicates`` asks for samples in place of all courses, ``other`` replaces constants of the problem.
+    ``replicates`` asks for samples in place of all courses, ``other`` replaces constants of the problem. Runs go on
+    from those in ``walks``, which are of the same algorithm, samples and constants.
     """
     (problem, start), rounds = quadratics(point), int(point["T"])
     planned = plan(point, problem, rounds)
@@ -249,7 +337,11 @@ def observe(point: Params, algorithm: EFL, *, replicates: int = 0, last: bool = 
         rate=Table(values=np.append([STILL] * extra, rates.values)),
         start=start,
     )
-    course = (sampled(run, replicates=replicates) if replicates else enumerated(run, laws)).without(extra)
+    known = repr(plain({name: value for name, value in point.items() if name != "T"}))
+    if replicates:
+        course = sampled(run, replicates=replicates, known=known, walks=walks).without(extra)
+    else:
+        course = enumerated(run, laws, known=known, walks=walks).without(extra)
     mean = course.mean
     env |= {
         "G_sq": float(course.gradient_sq.max()),
@@ -262,33 +354,10 @@ def observe(point: Params, algorithm: EFL, *, replicates: int = 0, last: bool = 
     return Observed(env | curves, planned, rates.values, course)
 
 
-def _follow(run: Experiment, chance: Floats, rounds: Iterator[Round]) -> Course:
-    problem, algorithm = run.problem, run.algorithm
-    assert isinstance(algorithm, EFL)
-    assert run.start is not None
-    oracle = problem.reference_oracle(seed=0, replicates=range(len(chance)))
-    optimum = problem.objective().w_star
-    state: State = algorithm.init(np.tile(run.start, (len(chance), 1)), oracle, problem.weights)
-    distances, gradients, elastic = [norm_sq(state.w - optimum)], [], 0.0
-    moving = [norm_sq(state.w - _with_pull(problem, algorithm, state))]
-    for index, work in enumerate(rounds):
-        oracle.begin_round(index)
-        watched = _Watched(oracle)
-        state = algorithm.round(state, watched, work).state
-        if not np.abs(state.w).max() < HUGE:
-            raise Rejected("the run diverges")
-        distances.append(norm_sq(state.w - optimum))
-        moving.append(norm_sq(state.w - _with_pull(problem, algorithm, state)))
-        gradients.append(max(float((chance @ norms).max()) for norms in watched.norms))
-        if algorithm.elasticity:
-            anchors = np.divide(state.v, state.u, out=np.zeros_like(state.v), where=state.u > 0)
-            pulls = algorithm.elasticity / 2 * (state.u * (optimum - anchors) ** 2).sum(axis=(1, 2))
-            elastic = max(elastic, float(chance @ pulls))
-    return Course(chance, np.stack(distances, axis=1), np.stack(moving, axis=1), np.array(gradients), elastic)
-
-
-def _with_pull(problem: Any, algorithm: EFL, state: State) -> Floats:
+def with_pull(problem: Any, optimum: Floats, elasticity: float, state: State) -> Floats:
     """Return the minimiser of the objective with the elastic term of the coming round."""
+    if not elasticity:
+        return optimum
     bend = problem.weights @ problem.hessian
-    pulled = bend * problem.objective().w_star + algorithm.elasticity * state.v.sum(axis=1)
-    return np.asarray(pulled / (bend + algorithm.elasticity * state.u.sum(axis=1)))
+    pulled = bend * optimum + elasticity * state.v.sum(axis=1)
+    return np.asarray(pulled / (bend + elasticity * state.u.sum(axis=1)))

@@ -91,23 +91,23 @@ def terms(point: Params) -> dict[str, Any]:
     return {"E": point["E"], "tau": point["tau"], "efl_J": point["J"], "efl_y_sum": point["tau"] ** point["power"]}
 
 
+runs = Instances(
+    space=Space(
+        {
+            "tau": Integer(1, 100000),
+            "when": Choice(("always", "once", "never")),
+            "noise": Real(0, 1e10),
+            "start": Real(0, 1e6),
+        },
+    ),
+    realise=run,
+    method=Method.EXACT,
+    rational=False,
+)
+
+
 def _sweeps(*sweeps: Sweep) -> Sweeps:
-    return Sweeps(
-        source=Instances(
-            space=Space(
-                {
-                    "tau": Integer(1, 100000),
-                    "when": Choice(("always", "once", "never")),
-                    "noise": Real(0, 1e10),
-                    "start": Real(0, 1e6),
-                },
-            ),
-            realise=run,
-            method=Method.EXACT,
-            rational=False,
-        ),
-        sweeps=sweeps,
-    )
+    return Sweeps(source=runs, sweeps=sweeps)
 
 
 times = (2000, 4000, 8000, 16000, 32000, 64000)

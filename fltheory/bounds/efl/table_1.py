@@ -117,7 +117,12 @@ def measured(point: Params) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=64)
 def _needed(clients: int, squared: float, low: float, epsilon: float) -> dict[str, Any]:
-    """Return the rounds for a sum of squared weights; forms share the points of their sweeps."""
+    r"""Return the rounds for a sum of squared weights; forms share the points of their sweeps.
+
+    A step :math:`x \mapsto (1 - r\lambda)^2x + r^2s` has the fixed point :math:`\phi(r) =
+    \frac{rs}{\lambda(2 - r\lambda)}`, which falls with the rate. So once :math:`x \ge \phi(r)`, :math:`x` falls
+    from there on, and if both variances do, what has become small enough stays so.
+    """
     offset = 64 / low
     flat = steep = largest = 0.0
     distance = gap = 1
@@ -131,7 +136,8 @@ def _needed(clients: int, squared: float, low: float, epsilon: float) -> dict[st
             distance = index + 1
         if (low * flat + steep) / 2 > epsilon:
             gap = index + 1
-        if index > 4 * offset and index > 4 * distance + 100:
+        falling = flat >= rate * squared / (low * (2 - rate * low)) and steep >= rate * squared / (2 - rate)
+        if falling and max(distance, gap) <= index:
             break
     return {
         "mu": low,

@@ -141,7 +141,7 @@ half_inactive: Params = {
     "change": 1,
 }
 many_rounds = Sweeps(
-    source=Experiments(space=space, experiment=experiment, quantities=at_the_end, moments=True),
+    source=Experiments(space=space, experiment=experiment, quantities=at_the_end, moments=True, horizon="more"),
     sweeps=(Sweep("more", (200, 400, 800, 1600), half_inactive),),
 )
 agreeing = _theorem.BOUND.xreplace({H: tau - H})

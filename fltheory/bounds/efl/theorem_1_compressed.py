@@ -133,10 +133,18 @@ def held_back(observed: _runs.Observed, contraction: float) -> Floats:
     return np.array(found)
 
 
-def realise(point: Params, *, ties: str, bookkeeping: str, replicates: int = 0, last: bool = False) -> dict[str, Any]:
+def realise(
+    point: Params,
+    *,
+    ties: str,
+    bookkeeping: str,
+    replicates: int = 0,
+    last: bool = False,
+    walks: _runs.Walks | None = None,
+) -> dict[str, Any]:
     """Return the letters of the theorem for a run with compression."""
     algorithm = EFL(elasticity=0.0, compression=point["fraction"], bookkeeping=bookkeeping, ties=ties)
-    observed = _runs.observe(point, algorithm, replicates=replicates, last=last)
+    observed = _runs.observe(point, algorithm, replicates=replicates, last=last, walks=walks)
     env, plan = observed.env, observed.plan
     behind = held_back(observed, SparseTernary(fraction=point["fraction"]).contraction(point["d"]))
     before, work = behind[:-1], plan.work[:-1]
@@ -201,10 +209,11 @@ def _runs_with(ties: str, bookkeeping: str, **narrowed: Parameter) -> Instances:
 
 
 def _long_runs(values: tuple[int, ...], base: Params, *, bookkeeping: str, replicates: int) -> Sweeps:
+    fixed: dict[str, Any] = {"ties": "exact", "bookkeeping": bookkeeping, "replicates": replicates}
     return Sweeps(
         source=Instances(
             space=always,
-            realise=functools.partial(realise, ties="exact", bookkeeping=bookkeeping, replicates=replicates, last=True),
+            realise=functools.partial(realise, **fixed, last=True, walks={}),
             method=Method.MONTE_CARLO if replicates else Method.EXACT,
             rational=False,
         ),

@@ -113,7 +113,7 @@ def realise_plain(point: Params) -> dict[str, Any]:
     return env | {"efl_B_sum_elastic": np.cumsum(second / work**2)}
 
 
-def realise(point: Params, *, moving: bool, literal: bool = False) -> dict[str, Any]:
+def realise(point: Params, *, moving: bool, literal: bool = False, walks: _runs.Walks | None = None) -> dict[str, Any]:
     """Return the letters for constants with the elastic term; ``moving`` adds it to the metric, last round only.
 
     ``literal`` measures distances to the minimiser with the elastic term of the round.
@@ -121,7 +121,8 @@ def realise(point: Params, *, moving: bool, literal: bool = False) -> dict[str, 
     hessian = _runs.quadratics(point)[0].hessian
     total = hessian + point["elasticity"] * hessian.sum(axis=0)
     algorithm = EFL(elasticity=point["elasticity"])
-    observed = _runs.observe(point, algorithm, last=moving, mu=float(total.min()), L=float(total.max()))
+    bent: dict[str, Any] = {"mu": float(total.min()), "L": float(total.max())}
+    observed = _runs.observe(point, algorithm, last=moving, walks=walks, **bent)
     if not moving:
         return observed.env
     env = observed.env | {"Gamma": observed.env["Gamma"] + observed.course.elastic}
@@ -133,6 +134,7 @@ def realise(point: Params, *, moving: bool, literal: bool = False) -> dict[str, 
 
 
 space = Space({**_runs.clients(most=2, dim=3), "elasticity": Real(0.001, 100, log=True)})
+walks: _runs.Walks = {}
 one_coordinate = _runs.base(
     E=1,
     elasticity=200.0,
@@ -162,7 +164,7 @@ claim = Claim(
                 check=Sweeps(
                     source=Instances(
                         space=space,
-                        realise=functools.partial(realise, moving=True, literal=reading == "literal"),
+                        realise=functools.partial(realise, moving=True, literal=reading == "literal", walks=walks),
                         method=Method.EXACT,
                         rational=False,
                     ),

@@ -104,7 +104,7 @@ def rates(
 
     # Sweeps fix all parameters; the space is what a single instance may be.
     space = Space({"N": Integer(1, 8), "tau": Integer(1, 1000), "sigma_sq": Real(0, 1e6), "spread": Real(0, 1e3)})
-    source = Experiments(space=space, experiment=experiment, quantities=quantities, moments=True)
+    source = Experiments(space=space, experiment=experiment, quantities=quantities, moments=True, horizon="tau")
     return Sweeps(source=source, sweeps=sweeps)
 
 

@@ -1,7 +1,7 @@
 """Exact moments: without noise they are the run itself, with noise they follow from formulas and enumeration."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -300,6 +300,58 @@ def test_outcomes_probed_together_are_those_probed_alone(monkeypatch, name, shar
                 if field.endswith("noise"):  # a source that stays silent in some outcome may have no column when alone
                     joint, own = (np.matmul(factor, factor.swapaxes(1, 2)) for factor in (joint, own))
                 np.testing.assert_allclose(joint, own, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in AFFINE if not name.startswith("continual")])
+def test_rounds_of_different_rates_read_together_are_those_read_alone(monkeypatch, name):
+    experiment = Experiment(
+        problem=client_quadratics(dim=2, num_clients=2, noise_sq=0.1, seed=1),
+        algorithm=AFFINE[name],
+        participation=Participation(num_clients=2, local_steps=2, steps=UniformSteps(low=1)),
+        rounds=12,
+        rate=Inverse(scale=2.0, shift=40.0),
+    )
+    together = simulate(experiment, engine="exact", replicates=3)
+    monkeypatch.setattr(Prober, "foresees", False)
+    alone = simulate(experiment, engine="exact", replicates=3)
+    for curve in together.curves():
+        np.testing.assert_allclose(together.curve(curve), alone.curve(curve), rtol=1e-11)
+
+
+def test_all_rounds_without_memory_are_read_at_once(monkeypatch):
+    experiment = Experiment(
+        problem=client_quadratics(dim=2, num_clients=2, noise_sq=0.1, seed=1),
+        algorithm=FedAvg(),
+        participation=Participation(num_clients=2, local_steps=2, steps=UniformSteps(low=1)),
+        rounds=30,
+        rate=Inverse(scale=2.0, shift=40.0),
+    )
+    read = []
+    whole = Prober.later_outcomes
+    monkeypatch.setattr(
+        Prober, "later_outcomes", lambda self, memory, works: read.append(len(works)) or whole(self, memory, works)
+    )
+    simulate(experiment, engine="exact")
+    assert read == [29 * 4]
+
+
+def test_code_that_takes_one_rate_only_is_read_one_rate_at_a_time():
+    class Fussy(FedAvg):
+        def round(self, state, oracle, work):
+            rate = float(np.ravel(work.rate)[0])
+            return super().round(state, oracle, replace(work, rate=rate))
+
+    problem = noisy_quadratic(dim=2, num_clients=2, seed=1)
+    works = [
+        Round(index=1, rate=rate, local_steps=2, p=P, steps=np.array([[2, 1]]), weights=P[None], boost=np.ones(2))
+        for rate in (0.1, 0.05)
+    ]
+    oracles = [ClosedFormOracle(problem, inside=True) for _ in range(2)]
+    probers = [Prober(kind(), oracle, spread=True) for kind, oracle in zip((FedAvg, Fussy), oracles, strict=True)]
+    maps = [prober.later_outcomes(prober.first(np.ones(2), works[0]).memory, works) for prober in probers]
+    for one, other in zip(*maps, strict=True):
+        np.testing.assert_allclose(one.matrix, other.matrix, rtol=1e-12)
+    assert [prober._mixes_rates for prober in probers] == [True, False]
 
 
 def test_outcomes_that_cannot_be_probed_together_are_probed_alone(monkeypatch):
