@@ -106,6 +106,11 @@ def test_the_report_leads_to_the_gallery_and_shows_bounds_with_their_claims(draw
     assert 'href="#bound-against-trajectory"' in section
     others = text[text.index('<details class="claim" id="cfl.eq-59"') :]
     assert "data:image/png" not in others[: others.index("</details>")]
+    graph = text[text.index('id="proof-graph-cfl"') :].split("</figure>")[0]  # drawn once, clickable
+    assert '<svg class="graph"' in graph
+    assert saved[2].caption in html.unescape(graph)
+    assert "data:image/png" not in graph
+    assert text.count(saved[2].command) == 1
     pictures = [path for path in saved[0].files if path.name == "bound-against-trajectory.cfl.eq-62-fedavg.png"]
     assert len(pictures) == 1
 

@@ -1,5 +1,6 @@
 """The report as a person sees it: in a real browser, from a file, without a network."""
 
+import html
 import io
 import json
 import re
@@ -11,10 +12,13 @@ import numpy as np
 import pytest
 
 from fltheory import claims
+from fltheory.bounds._claim import Method
 from fltheory.figures.study import produce, studies
+from fltheory.figures.style import SYMBOLS, WORDS
 from fltheory.report import build
-from fltheory.report.build import smaller
-from fltheory.report.markup import mathml
+from fltheory.report.build import METHODS, smaller
+from fltheory.report.graph import svg
+from fltheory.report.markup import mathml, page
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger
 from fltheory.validation.proof_graph import layout
@@ -47,18 +51,23 @@ def report(document, tmp_path_factory):
     return build(document, [figure], folder / "report.html")
 
 
-def dump(path, script="", *flags):
-    """Load a page, run a script in it, and return the document and what was logged."""
-    page = path.with_name("page.html")
-    page.write_text(path.read_text().replace("</body>", f"<script>{script}</script></body>"))
+def browse(path, *flags):
+    """Load a page and return what came of it."""
     command = [
         CHROMIUM,
         *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
         *("--enable-logging=stderr", "--virtual-time-budget=2000", f"--user-data-dir={path.parent / 'profile'}"),
-        *("--host-resolver-rules=MAP * ~NOTFOUND", *flags, "--dump-dom", page.as_uri()),
+        *("--host-resolver-rules=MAP * ~NOTFOUND", *flags, path.as_uri()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+
+def dump(path, script="", *flags):
+    """Load a page, run a script in it, and return the document and what was logged."""
+    probe = path.with_name("page.html")
+    probe.write_text(path.read_text().replace("</body>", f"<script>{script}</script></body>"))
+    done = browse(probe, *flags, "--dump-dom")
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
@@ -169,6 +178,85 @@ def test_nothing_is_wider_than_a_phone(report):
     assert 0 < int(re.search(r'data-width="(\d+)"', dom)[1]) <= 390
 
 
+@browser
+def test_the_summary_fits_a_phone_and_graphs_are_scrolled_rather_than_shrunk(report):
+    frame = report.with_name("phone.html")
+    frame.write_text(f'<body><iframe src="{report.name}" style="width:390px;height:800px;border:0"></iframe></body>')
+    probe = (
+        "window.addEventListener('load', function () { var d = document.querySelector('iframe').contentDocument;"
+        "var t = d.querySelector('.summary'), g = d.querySelector('.graph text');"
+        "document.body.dataset.over = t.scrollWidth - t.clientWidth;"
+        "document.body.dataset.letters = g.getBoundingClientRect().height; });"
+    )
+    dom, _ = dump(frame, probe, "--allow-file-access-from-files")
+    assert re.search(r'data-over="0"', dom)
+    assert float(re.search(r'data-letters="([\d.]+)"', dom)[1]) >= 9
+
+
+PRINT = """
+Array.from(document.styleSheets).forEach(function (sheet) { Array.from(sheet.cssRules).forEach(function (rule) {
+  if (rule.media && rule.media.mediaText === 'print') rule.media.mediaText = 'all'; }); });
+document.body.style.width = '690px';
+window.dispatchEvent(new Event('beforeprint'));
+function shown(e) { return e.getClientRects().length > 0; }
+var all = Array.from(document.querySelectorAll('body *'));
+document.body.dataset.shown = [
+  all.filter(function (e) { return e.matches('.screen-only') && shown(e); }).length,
+  all.filter(function (e) { return e.matches('.paper-only') && !shown(e); }).length,
+  document.querySelectorAll('details.claim:not([open])').length,
+  Array.from(document.querySelectorAll('.form')).filter(function (f) { return !shown(f); }).length].join(' ');
+document.body.dataset.right = Math.max.apply(null, all.filter(shown).map(function (e) {
+  return e.getBoundingClientRect().right - document.body.getBoundingClientRect().right; })).toFixed(0);
+document.body.dataset.filled = Array.from(document.querySelectorAll('.badge, .matrix a')).filter(function (e) {
+  return getComputedStyle(e).backgroundColor !== 'rgba(0, 0, 0, 0)'; }).length;
+window.dispatchEvent(new Event('afterprint'));
+document.body.dataset.open = document.querySelectorAll('details.claim[open]').length;
+"""
+
+
+@browser
+def test_print_shows_every_form_without_the_long_parts_and_inside_the_paper(report):
+    dom, logged = dump(report, PRINT, "--blink-settings=preferredColorScheme=0")
+    assert not logged
+    body = re.search(r"<body[^>]*>", dom)[0]
+    assert 'data-shown="0 0 0 0"' in body
+    assert int(re.search(r'data-right="(-?\d+)"', body)[1]) <= 0
+    assert 'data-filled="0"' in body  # white letters would vanish where backgrounds are not printed
+    assert 'data-open="0"' in body
+
+
+@browser
+def test_print_is_short(report, document):
+    paper = report.with_name("report.pdf")
+    browse(report, "--no-pdf-header-footer", f"--print-to-pdf={paper}")
+    pages = len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes()))
+    # A page for the overview, one each for graph and figure, and a page holds some ten forms.
+    assert 4 <= pages <= 3 + 1 + sum(len(claim["forms"]) for claim in document["claims"]) / 8
+
+
+def test_print_tells_what_is_stated_where_it_fails_and_how_to_replay_it(report, document):
+    text = html.unescape(report.read_text())
+    assert f"fltheory replay {(report.parent / 'ledger' / 'counterexamples').as_posix()}/ID@FORM.json" in text
+    refuted = [form for claim in document["claims"] for form in claim["forms"] if form["counterexample"]]
+    assert refuted
+    for form in refuted:
+        if form["reason"].startswith("fails at"):
+            assert f'<div class="paper-only">{form["reason"]}</div>' in text
+
+
+def test_every_verdict_says_in_words_how_it_was_decided(report, document):
+    assert METHODS.keys() == {method.value for method in Method}
+    assert WORDS.keys() == SYMBOLS.keys()
+    text = report.read_text()
+    for claim in document["claims"]:
+        section = text[text.index(f'<details class="claim" id="{claim["id"]}"') :].split("</details>")[0]
+        assert f"{SYMBOLS[printed(claim)]} {WORDS[printed(claim)]}</span><h3>" in section
+        for form in claim["forms"]:
+            assert f"Decided by {METHODS[form['method']]}; {form['instances']} instance" in section
+            assert f'</strong> <span class="badge {form["verdict"]}">' in section
+            assert form["margin"] is None or f"smallest rhs/lhs {form['margin']:.4g}" in section
+
+
 def test_a_claim_shows_definitions_assumptions_and_the_command_that_replays_it(report, document):
     text = report.read_text()
     for claim in document["claims"]:
@@ -229,6 +317,49 @@ def test_a_plain_published_form_decides_over_other_readings():
 def test_mathematics_that_cannot_be_converted_is_shown_as_its_source():
     assert mathml(r"\frac{1}{2} \le \sum_{k=1}^{N} x_k, \dots").startswith("<math")
     assert mathml(r"\unknowncommand{<}") == r"<code class='latex'>\unknowncommand{&lt;}</code>"
+
+
+def test_long_formulas_are_pieces_between_which_a_line_may_end():
+    pieces = mathml(r"a = b + \|c - d\|^2 - (e + f) \le - g").split("<wbr>")
+    first = [re.search(r"<m[ion][^>]*>([^<]*)<", piece)[1] for piece in pieces]
+    assert first == ["a", "=", "+", "−", "≤"]  # neither inside brackets or norms nor at the sign of a number
+    assert all(piece.startswith('<math displaystyle="true"><mo form="infix">') for piece in pieces[1:])
+    long = " + ".join(f"x_{{{n}}}" for n in range(20))
+    assert mathml(rf"y \left({long}\right)").count("<wbr>") == 19
+    assert "<wbr>" not in mathml(r"y (a + b)")
+    assert (
+        mathml("a < b", block=False) == '<math><mi>a</mi></math><wbr><math><mo form="infix">&lt;</mo><mi>b</mi></math>'
+    )
+
+
+def test_an_index_stands_beside_a_letter_with_an_accent():
+    for accent in ("bar", "hat", "tilde"):
+        assert re.fullmatch(
+            r'<math><msub><mover accent="true"><mi>F</mi><mo[^>]*>.</mo></mover><mi>k</mi></msub></math>',
+            mathml(rf"\{accent}{{F}}_k", block=False),
+        )
+    assert "munderover" in mathml(r"\sum_{k=1}^{N} x_k")
+    text = page("A bar: :math:`\\bar w_t`, and\n\n.. math:: a = b\\,c\n")
+    assert "<msub><mover" in text
+    assert "<wbr>" in text
+    assert "xmlns" not in text
+
+
+def test_a_graph_shows_words_links_and_arrows():
+    text = svg({"x.theorem-1": ["x.eq-2"], "x.eq-2": []}, {"x.theorem-1": "MIXED", "x.eq-2": "HOLDS"}, paper="x")
+    assert re.findall(r'<a href="#([^"]+)"><title>([^<]*)<', text) == [
+        ("x.eq-2", "x.eq-2: holds"),
+        ("x.theorem-1", "x.theorem-1: violated in part"),
+    ]
+    heights = {name: float(y) for name, y in re.findall(r'href="#([^"]+)".*?<rect class="\w+" x="\d+" y="(\d+)"', text)}
+    assert heights["x.theorem-1"] < heights["x.eq-2"]
+    assert text.count('marker-end="url(#arrow-x)"') == 1
+    assert "textLength" not in text
+    assert "textLength" in svg({"x.a": ["x.quite-a-long-name-indeed"], "x.quite-a-long-name-indeed": []}, {}, paper="x")
+    circular = svg({"x.a": ["x.b"], "x.b": ["x.a"]}, {}, paper="x")
+    high = float(re.search(r'viewBox="0 0 \d+ (\d+)"', circular)[1])
+    assert all(0 <= float(y) < high for y in re.findall(r'<rect class="\w+" x="\d+" y="(-?\d+)"', circular))
+    assert svg({"x.a": []}, {}, paper="x") == ""
 
 
 def test_a_proof_stands_above_what_it_uses():
