@@ -172,8 +172,8 @@ def smaller(path: Path, width: int) -> bytes:
         size = (width, round(image.height * width / image.width))
         reduced = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
         out = io.BytesIO()
-        # Of the ways to choose a palette the only one that keeps the colours of thin lines.
-        reduced.quantize(128, method=Image.Quantize.MAXCOVERAGE).save(out, format="PNG", optimize=True)
+        # Of the ways to choose a palette the only one that keeps the colours of thin lines; shades need to be refined.
+        reduced.quantize(128, method=Image.Quantize.MAXCOVERAGE, kmeans=2).save(out, format="PNG", optimize=True)
         return out.getvalue()
 
 

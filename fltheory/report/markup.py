@@ -43,6 +43,9 @@ _ACCENTS = frozenset("~ˆˉ")
 _LONG = 24
 """Letters and signs of a piece of a formula from which on it may also be broken inside its brackets."""
 
+_WIDE = 60
+"""Letters and signs of a fraction from which on it is set smaller in print, since no line can end inside it."""
+
 
 @functools.cache
 def mathml(latex: str, *, block: bool = True) -> str:
@@ -102,7 +105,8 @@ def _pieces(text: str) -> str:
         if written:
             piece[0].node.set("form", "infix")  # with the space of a sign between two sides
         content = "".join(ElementTree.tostring(token.node, encoding="unicode") for token in piece)
-        written.append(f"<math{attributes}>{content}</math>")
+        size = ' class="wide"' if max(_length(token.node) for token in piece) > _WIDE else ""
+        written.append(f"<math{size}{attributes}>{content}</math>")
     return "<wbr>".join(written)
 
 

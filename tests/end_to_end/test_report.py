@@ -4,8 +4,6 @@ import html
 import io
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +22,8 @@ from fltheory.validation.ledger import ledger
 from fltheory.validation.proof_graph import layout
 from fltheory.validation.runner import check_all
 from fltheory.validation.summary import findings, printed, summary
+from tests.browsing import browser, check_print, dump, pages
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 IDS = [
     "ruan.lemma-a.2",
     "ruan.theorem-3.2-arrival",
@@ -35,7 +33,6 @@ IDS = [
     "ruan.eq-89",
     "ruan.corollary-4.0.2",
 ]
-browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
 @pytest.fixture(scope="module")
@@ -49,26 +46,6 @@ def report(document, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     figure = produce(studies()["cfl-figure-1"], folder, quick=True)
     return build(document, [figure], folder / "report.html")
-
-
-def browse(path, *flags):
-    """Load a page and return what came of it."""
-    command = [
-        CHROMIUM,
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        *("--enable-logging=stderr", "--virtual-time-budget=2000", f"--user-data-dir={path.parent / 'profile'}"),
-        *("--host-resolver-rules=MAP * ~NOTFOUND", *flags, path.as_uri()),
-    ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-
-
-def dump(path, script="", *flags):
-    """Load a page, run a script in it, and return the document and what was logged."""
-    probe = path.with_name("page.html")
-    probe.write_text(path.read_text().replace("</body>", f"<script>{script}</script></body>"))
-    done = browse(probe, *flags, "--dump-dom")
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_is_small(report):
@@ -193,45 +170,15 @@ def test_the_summary_fits_a_phone_and_graphs_are_scrolled_rather_than_shrunk(rep
     assert float(re.search(r'data-letters="([\d.]+)"', dom)[1]) >= 9
 
 
-PRINT = """
-Array.from(document.styleSheets).forEach(function (sheet) { Array.from(sheet.cssRules).forEach(function (rule) {
-  if (rule.media && rule.media.mediaText === 'print') rule.media.mediaText = 'all'; }); });
-document.body.style.width = '690px';
-window.dispatchEvent(new Event('beforeprint'));
-function shown(e) { return e.getClientRects().length > 0; }
-var all = Array.from(document.querySelectorAll('body *'));
-document.body.dataset.shown = [
-  all.filter(function (e) { return e.matches('.screen-only') && shown(e); }).length,
-  all.filter(function (e) { return e.matches('.paper-only') && !shown(e); }).length,
-  document.querySelectorAll('details.claim:not([open])').length,
-  Array.from(document.querySelectorAll('.form')).filter(function (f) { return !shown(f); }).length].join(' ');
-document.body.dataset.right = Math.max.apply(null, all.filter(shown).map(function (e) {
-  return e.getBoundingClientRect().right - document.body.getBoundingClientRect().right; })).toFixed(0);
-document.body.dataset.filled = Array.from(document.querySelectorAll('.badge, .matrix a')).filter(function (e) {
-  return getComputedStyle(e).backgroundColor !== 'rgba(0, 0, 0, 0)'; }).length;
-window.dispatchEvent(new Event('afterprint'));
-document.body.dataset.open = document.querySelectorAll('details.claim[open]').length;
-"""
-
-
 @browser
 def test_print_shows_every_form_without_the_long_parts_and_inside_the_paper(report):
-    dom, logged = dump(report, PRINT, "--blink-settings=preferredColorScheme=0")
-    assert not logged
-    body = re.search(r"<body[^>]*>", dom)[0]
-    assert 'data-shown="0 0 0 0"' in body
-    assert int(re.search(r'data-right="(-?\d+)"', body)[1]) <= 0
-    assert 'data-filled="0"' in body  # white letters would vanish where backgrounds are not printed
-    assert 'data-open="0"' in body
+    check_print(report)
 
 
 @browser
 def test_print_is_short(report, document):
-    paper = report.with_name("report.pdf")
-    browse(report, "--no-pdf-header-footer", f"--print-to-pdf={paper}")
-    pages = len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes()))
-    # A page for the overview, one each for graph and figure, and a page holds some ten forms.
-    assert 4 <= pages <= 3 + 1 + sum(len(claim["forms"]) for claim in document["claims"]) / 8
+    # A page each for overview, graph and figure, and a page holds some ten forms.
+    assert 4 <= pages(report) <= 4 + sum(len(claim["forms"]) for claim in document["claims"]) / 8
 
 
 def test_print_tells_what_is_stated_where_it_fails_and_how_to_replay_it(report, document):
@@ -330,6 +277,12 @@ def test_long_formulas_are_pieces_between_which_a_line_may_end():
     assert (
         mathml("a < b", block=False) == '<math><mi>a</mi></math><wbr><math><mo form="infix">&lt;</mo><mi>b</mi></math>'
     )
+
+
+def test_fractions_that_no_line_can_hold_are_marked():
+    long = " + ".join(f"x_{{{n}}}" for n in range(30))
+    assert mathml(rf"y = \frac{{{long}}}{{2}}").count('<math class="wide"') == 1
+    assert "wide" not in mathml(rf"y = {long}")
 
 
 def test_an_index_stands_beside_a_letter_with_an_accent():
