@@ -79,6 +79,7 @@ def build(
     text = template("report.html.j2").render(
         papers=papers,
         claims=claims,
+        here={claim["id"] for claim in claims},
         figures=[_figure(saved, small.get(saved.study.name, "")) for saved in figures],
         counts=summary(ledger),
         findings=findings(ledger),

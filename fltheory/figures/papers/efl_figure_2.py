@@ -112,5 +112,5 @@ study = Study(
     compute=compute,
     caption=caption,
     draw=draw,
-    weight=5,
+    weight=6,
 )

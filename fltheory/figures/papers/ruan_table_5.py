@@ -128,5 +128,5 @@ study = Study(
     compute=compute,
     caption=caption,
     table=table,
-    weight=2,
+    weight=3,
 )
