@@ -53,4 +53,4 @@ def test_the_whole_page_is_small_complete_and_printable(tmp_path):
     assert not logged
     assert f"{len(document['claims'])} of {len(document['claims'])}" in dom
     check_print(report)
-    assert pages(report) < 80
+    assert pages(report) < 90
