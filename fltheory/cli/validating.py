@@ -117,5 +117,5 @@ def _print(rows: list[dict[str, Any]], found: list[dict[str, str]], path: Path, 
         console.print(Text.assemble("  ", (entry["id"], "bold red"), f"  {entry['title']} ({entry['reference']})"))
         console.print(Padding(Text(entry["why"]), (0, 0, 0, 6), expand=False))
         file = path.parent / "ledger" / "counterexamples" / f"{entry['id']}@{entry['variant']}.json"
-        console.print(Padding(Text(f"fltheory replay {file}", style="dim"), (0, 0, 0, 6), expand=False), soft_wrap=True)
+        console.print(Text(f"      fltheory replay {file}", style="dim"), soft_wrap=True)  # whole, to be copied
     console.print(f"\nreport: {path}  ({seconds:.0f} s)")

@@ -18,6 +18,15 @@ from fltheory.report.graph import svg
 from fltheory.report.markup import mathml, page
 from fltheory.validation.summary import findings, printed, summary
 
+METHODS = {
+    "exact": "exact expectations along trajectories",
+    "symbolic": "a proof by computer algebra",
+    "enumeration": "search over instances, expectations as finite sums",
+    "monte-carlo": "sampled trajectories with a band for all rounds at once",
+    "sdp": "a semidefinite program over the whole class",
+}
+"""How the numbers behind a verdict were obtained."""
+
 BETWEEN = r",\quad "
 """Between a statement, its ranges and its definitions, each of which gets a line of its own."""
 
@@ -47,6 +56,8 @@ def build(
     """
     known = catalogue.index(folders)
     kept = (path.parent / "ledger" / "counterexamples").as_posix()
+    graphs = {saved.study.paper: saved for saved in figures if saved.study.name == f"proof-graph-{saved.study.paper}"}
+    figures = [saved for saved in figures if saved not in graphs.values()]
     pictures = {picture: width for saved in figures for picture, width in _pictures(saved)}
     tasks: list[tuple[Any, ...]] = [(picture, _encoded, picture, width) for picture, width in pictures.items()]
     tasks += [(entry["id"], _claim, entry, known[entry["id"]], kept) for entry in ledger["claims"]]
@@ -62,18 +73,22 @@ def build(
                 "title": _title(tag),
                 "claims": own,
                 "graph": svg({c["id"]: c["uses"] for c in own}, {c["id"]: c["verdict"] for c in own}, paper=tag),
+                "drawn": _figure(graphs[tag], "") if tag in graphs else None,
             }
         )
     text = template("report.html.j2").render(
         papers=papers,
         claims=claims,
+        here={claim["id"] for claim in claims},
         figures=[_figure(saved, small.get(saved.study.name, "")) for saved in figures],
         counts=summary(ledger),
         findings=findings(ledger),
         symbols=SYMBOLS,
         words=WORDS,
+        methods=METHODS,
+        kept=kept,
         ledger=ledger,
-        gallery=_gallery(figures, path),
+        gallery=_gallery([*figures, *graphs.values()], path),
         total=sum(len(claim["forms"]) for claim in claims),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -158,9 +173,9 @@ def smaller(path: Path, width: int) -> bytes:
         size = (width, round(image.height * width / image.width))
         reduced = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
         out = io.BytesIO()
-        # Of the ways to choose a palette the only one that keeps the colours of thin lines. To compress one level
-        # harder takes a third more time, for two percent of the size.
-        reduced.quantize(128, method=Image.Quantize.MAXCOVERAGE).save(out, format="PNG", compress_level=8)
+        # Of the ways to choose a palette the only one that keeps the colours of thin lines; shades need to be refined.
+        # To compress one level harder takes a third more time, for two percent of the size.
+        reduced.quantize(128, method=Image.Quantize.MAXCOVERAGE, kmeans=2).save(out, format="PNG", compress_level=8)
         return out.getvalue()
 
 

@@ -5,46 +5,66 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 
-from fltheory.figures.style import SYMBOLS
+from fltheory.figures.papers._graph_places import GAP, ROW, TALL, across_of, label, rows_of, width
+from fltheory.figures.style import PAGE, SYMBOLS, WORDS
 from fltheory.validation.proof_graph import layout
 
-_GAP, _ROW, _HEIGHT = 12, 64, 30
-_LETTER = 7.2
-"""Width of a letter of the labels."""
+_INCH = 145
+"""Units to an inch of the printed figure, whose places these graphs share."""
+
+_LINE, _LETTER = 14, 6.8
+"""Between the lines of a label; width of a letter, about."""
 
 
 def svg(uses: Mapping[str, Sequence[str]], verdicts: Mapping[str, str], *, paper: str) -> str:
     """Return the graph of one paper; ``verdicts`` gives the class of every box."""
-    plan = layout(uses, widest=7)
+    plan = layout(uses, widest=max(len(uses), 1))
     if not plan.layers:
         return ""
-    box = round(max(len(node.partition(".")[2]) for node in plan.layer) * _LETTER) + 30
-    width = max(plan.widest, 1) * (box + _GAP) + _GAP
-    height = plan.layers * _ROW + 10
+    edges = list(plan.edges)
+    rows = rows_of(plan.layer, edges)
+    across = across_of(rows, edges)
+    wide = round((PAGE + 2 * GAP) * _INCH)
+    high = round((max(rows.values()) * ROW + TALL + 2 * GAP) * _INCH)
 
     def place(node: str) -> tuple[float, float]:
-        x = width / 2 + plan.position[node] * (box + _GAP)
-        y = height - 10 - (plan.layer[node] + 0.5) * _ROW
-        return x, y
+        return wide / 2 + across[node] * _INCH, high - (GAP + TALL / 2 + rows[node] * ROW) * _INCH
 
+    half = TALL / 2 * _INCH
+    name = f"arrow-{html.escape(paper)}"
     parts = [
-        f'<svg class="graph" viewBox="0 0 {width} {height}" width="{width}" role="img" '
+        f'<svg class="graph" viewBox="0 0 {wide} {high}" width="{wide}" role="img" '
         f'aria-label="proof graph of {html.escape(paper)}">'
+        f'<defs><marker id="{name}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
+        'orient="auto"><path class="head" d="M0,1 L8,4 L0,7 z"/></marker></defs>'
     ]
-    for one, other in plan.edges:
+    for one, other in edges:
         (x1, y1), (x2, y2) = place(other), place(one)
-        a, b = y1 - _HEIGHT / 2, y2 + _HEIGHT / 2
-        middle = (a + b) / 2
-        parts.append(f'<path d="M{x1:.0f},{a:.0f} C{x1:.0f},{middle:.0f} {x2:.0f},{middle:.0f} {x2:.0f},{b:.0f}"/>')
+        a, b = y1 - half, y2 + half
+        # As in the printed figure: straight to the next row, bent past the rows between.
+        bend = 0.0 if rows[one] == rows[other] + 1 else 0.12
+        x, y = (x1 + x2) / 2 - bend * (b - a), (a + b) / 2 + bend * (x2 - x1)
+        parts.append(f'<path marker-end="url(#{name})" d="M{x1:.0f},{a:.0f} Q{x:.0f},{y:.0f} {x2:.0f},{b:.0f}"/>')
     for node in plan.layer:
         x, y = place(node)
         verdict = verdicts.get(node, "NOT_APPLICABLE")
-        label = f"{SYMBOLS[verdict]} {html.escape(node.partition('.')[2])}"
+        lines = f"{label(node)} {SYMBOLS[verdict]}".split("\n")
+        first = y + 4 - _LINE * (len(lines) - 1) / 2
+        box = width(node) * _INCH
+        text = "".join(
+            f'<tspan x="{x:.0f}" y="{first + _LINE * n:.0f}"{_squeezed(part, box - 6)}>{html.escape(part)}</tspan>'
+            for n, part in enumerate(lines)
+        )
         parts.append(
-            f'<a href="#{html.escape(node)}"><title>{html.escape(node)}: {verdict}</title>'
-            f'<rect class="{verdict}" x="{x - box / 2:.0f}" y="{y - _HEIGHT / 2:.0f}" '
-            f'width="{box}" height="{_HEIGHT}" rx="5"/>'
-            f'<text x="{x:.0f}" y="{y + 4:.0f}">{label}</text></a>'
+            f'<a href="#{html.escape(node)}"><title>{html.escape(node)}: {WORDS[verdict]}</title>'
+            f'<rect class="{verdict}" x="{x - box / 2:.0f}" y="{y - half:.0f}" '
+            f'width="{box:.0f}" height="{2 * half:.0f}" rx="5"/>'
+            f"<text>{text}</text></a>"
         )
     parts.append("</svg>")
     return "".join(parts)
+
+
+def _squeezed(text: str, room: float) -> str:
+    """Return attributes that fit a long line into its box."""
+    return f' textLength="{room:.0f}" lengthAdjust="spacingAndGlyphs"' if len(text) * _LETTER > room else ""

@@ -19,12 +19,16 @@ classes (usually 60 and 10, which takes much longer), and the last client as the
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from fltheory import seeding
 from fltheory.algorithms.ruan import Ruan, State
 from fltheory.checks import Floats
 from fltheory.engines.terms import Terms
+from fltheory.errors import InvalidParameter
 from fltheory.experiment import Experiment
 from fltheory.logistic.model import scores
 from fltheory.logistic.problem import LogisticProblem
@@ -48,6 +52,10 @@ LOCAL_STEPS, BATCH, RATE, L2 = 5, 20, 1.0, 1e-4
 
 CLIENTS, SAMPLES, TEST_SHARE, FEATURES, CLASSES = 30, 90, 1 / 3, 20, 5
 """Federation of arrivals and departures: clients (published); samples, share of the test, sizes (ours)."""
+
+
+BLOCK = 10
+"""Rounds after an event that are run at a time."""
 
 
 def trace(number: int, local_steps: int) -> Floats:
@@ -186,28 +194,38 @@ def everyone_but(client: int | None) -> Mask:
 
 def after_arrival(
     problem: LogisticProblem, past: Floats, *, at: int, horizon: int, fast: bool, seed: int
-) -> tuple[Floats, Floats]:
-    """Return accuracy and loss on the test samples of all clients, after each of ``horizon`` rounds with the newcomer.
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield accuracy and loss on the test samples of all clients, after each of ``horizon`` rounds with the newcomer.
 
-    ``past`` are the models of the run without it, shape ``(replicates, rounds, dim)``; it arrives in round ``at``.
+    ``past`` are the models of the run without it, shape ``(replicates, rounds, dim)``; it arrives in round ``at``. What
+    is yielded is a block of rounds at a time, so that a caller who has seen enough need not run the rest.
     """
     timeline = Timeline(arrivals=(Arrival(client=CLIENTS - 1, round=at, fast_reboot=fast),))
     run = scheme_c(problem, timeline, rounds=at + horizon, seed=seed)
-    models = run_models(run, seed=seed, replicates=len(past), first=at, begin=past[:, at])
-    return held_out(problem, models[:, 1:], everyone_but(None))
+    return _measured(problem, run, past[:, at], everyone_but(None), first=at, seed=seed)
 
 
 def after_departure(
     problem: LogisticProblem, past: Floats, *, at: int, horizon: int, exclude: bool, seed: int
-) -> tuple[Floats, Floats]:
-    """Return accuracy and loss on the test samples of the objective's clients, after each round without the leaver.
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield accuracy and loss on the test samples of the objective's clients, after each round without the leaver.
 
-    ``past`` are the models of the run with it, shape ``(replicates, rounds, dim)``; it leaves in round ``at``.
+    ``past`` are the models of the run with it, shape ``(replicates, rounds, dim)``; it leaves in round ``at``. What is
+    yielded is a block of rounds at a time, as in :func:`after_arrival`.
     """
     timeline = Timeline(departures=(Departure(client=CLIENTS - 1, round=at, exclude=exclude),))
     run = scheme_c(problem, timeline, rounds=at + horizon, seed=seed)
-    models = run_models(run, seed=seed, replicates=len(past), first=at, begin=past[:, at])
-    return held_out(problem, models[:, 1:], everyone_but(CLIENTS - 1 if exclude else None))
+    return _measured(problem, run, past[:, at], everyone_but(CLIENTS - 1 if exclude else None), first=at, seed=seed)
+
+
+def _measured(
+    problem: LogisticProblem, run: Experiment, models: Floats, members: Mask, *, first: int, seed: int
+) -> Iterator[tuple[Floats, Floats]]:
+    for begin in range(first, run.rounds, BLOCK):
+        part = dataclasses.replace(run, rounds=min(begin + BLOCK, run.rounds))
+        later = run_models(part, seed=seed, replicates=len(models), first=begin, begin=models)
+        models = later[:, -1]
+        yield held_out(problem, later[:, 1:], members)
 
 
 def before_arrival(problem: LogisticProblem, *, rounds: int, replicates: int, seed: int) -> Floats:
@@ -221,9 +239,26 @@ def before_departure(problem: LogisticProblem, *, rounds: int, replicates: int, 
     return run_models(scheme_c(problem, Timeline(), rounds=rounds, seed=seed), seed=seed, replicates=replicates)
 
 
-def first_round(reached: Mask, horizon: int) -> Floats:
-    """Return the number of rounds until ``reached`` is true along the last axis; ``horizon`` where it never is."""
-    return np.where(reached.any(axis=-1), reached.argmax(axis=-1) + 1, horizon).astype(np.float64)
+def rounds_until(blocks: Iterable[Mask]) -> Floats:
+    """Return the number of rounds until a mask is true, infinity where it never is.
+
+    ``blocks`` continue each other along the last axis, which is that of the rounds; no more of them are asked for than
+    are needed.
+
+    >>> rounds_until(iter([np.array([[False, True], [False, False]]), np.array([[False, False], [False, True]])]))
+    array([2., 4.])
+    """
+    found: Floats | None = None
+    seen = 0
+    for block in blocks:
+        first = np.where(block.any(axis=-1), seen + block.argmax(axis=-1) + 1.0, np.inf)
+        found = first if found is None else np.minimum(found, first)
+        seen += block.shape[-1]
+        if np.isfinite(found).all():
+            break
+    if found is None:
+        raise InvalidParameter("rounds_until.blocks must hold at least one block, got none")
+    return found
 
 
 def federation_settings() -> dict[str, object]:

@@ -1,29 +1,30 @@
 """The gallery as a person sees it: in a real browser, from the folder of the figures, without a network."""
 
 import html
+import io
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from fltheory import claims
 from fltheory.cli import app
 from fltheory.figures.study import produce, studies
 from fltheory.report import build
+from fltheory.report.build import smaller
 from fltheory.report.gallery import document as reference
 from fltheory.report.gallery import entries, gallery
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger, write
 from fltheory.validation.runner import check_all
+from tests.browsing import browser, dump
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NAMES = ["bound-against-trajectory", "efl-table-1", "proof-graph-cfl", "ruan-figure-1"]
 IDS = ["cfl.eq-62-fedavg", "cfl.eq-59", "cfl.eq-61"]
-browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
 @pytest.fixture(scope="module")
@@ -38,22 +39,6 @@ def drawn(tmp_path_factory):
     gallery(folder / "figures", report="../report.html")
     build(checked, saved, folder / "report.html")
     return folder, saved
-
-
-def dump(page, script, *flags):
-    """Load a page, run a script in it, and return the document and what was logged."""
-    probe = page.with_name("probe.html")
-    probe.write_text(page.read_text().replace("</body>", f"<script>{script}</script></body>"))
-    command = [
-        CHROMIUM,
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        *("--enable-logging=stderr", "--virtual-time-budget=4000", f"--user-data-dir={page.parent.parent / 'profile'}"),
-        *("--host-resolver-rules=MAP * ~NOTFOUND", *flags, "--dump-dom", probe.as_uri()),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    probe.unlink()
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 def test_every_figure_is_there_with_caption_command_and_files(drawn):
@@ -106,8 +91,24 @@ def test_the_report_leads_to_the_gallery_and_shows_bounds_with_their_claims(draw
     assert 'href="#bound-against-trajectory"' in section
     others = text[text.index('<details class="claim" id="cfl.eq-59"') :]
     assert "data:image/png" not in others[: others.index("</details>")]
+    graph = text[text.index('id="proof-graph-cfl"') :].split("</figure>")[0]  # drawn once, clickable
+    assert '<svg class="graph"' in graph
+    assert saved[2].caption in html.unescape(graph)
+    assert "data:image/png" not in graph
+    assert text.count(saved[2].command) == 1
     pictures = [path for path in saved[0].files if path.name == "bound-against-trajectory.cfl.eq-62-fedavg.png"]
     assert len(pictures) == 1
+
+
+def test_small_pictures_keep_shades_of_grey(drawn):
+    path = drawn[0] / "figures" / "bound-against-trajectory.png"
+    with Image.open(path) as large:
+        before = np.asarray(large.convert("RGB"), dtype=int)
+    with Image.open(io.BytesIO(smaller(path, before.shape[1]))) as small:
+        after = np.asarray(small.convert("RGB"), dtype=int)
+    grey = (np.ptp(before, axis=2) == 0) & (before[..., 0] > 190) & (before[..., 0] < 225)  # the band
+    assert np.mean(grey) > 0.005
+    assert np.mean(np.ptp(after, axis=2)[grey] <= 6) > 0.95
 
 
 def test_the_page_of_the_documentation_has_small_pictures(drawn, tmp_path):

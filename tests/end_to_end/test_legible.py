@@ -116,11 +116,26 @@ def test_curves_have_the_colours_that_stay_apart(drawn):
             assert grey or colour.upper() in COLOURS, colour
 
 
-def test_the_caption_is_one_sentence_of_numbers(drawn):
-    study, data, _ = drawn
-    caption = study.caption(data)
+def one_sentence(caption: str) -> None:
+    """Assert that a caption is one sentence with numbers."""
     assert caption.endswith(".")
     assert "\n" not in caption
     assert ". " not in caption.replace("i. e. ", "")
     assert not {"nan", "inf", "None"} & set(caption.replace(",", " ").replace(")", " ").split())
     assert any(letter.isdigit() for letter in caption)
+
+
+def test_the_caption_is_one_sentence_of_numbers(drawn):
+    study, data, _ = drawn
+    one_sentence(study.caption(data))
+
+
+@pytest.mark.parametrize("name", [name for name, study in studies().items() if study.draw is None])
+def test_a_table_has_full_rows_and_a_caption_of_one_sentence(name):
+    study = studies()[name]
+    data = json.loads(json.dumps(study.compute(quick=True, seed=0), allow_nan=False))
+    one_sentence(study.caption(data))
+    table = study.table(data)
+    assert table.rows
+    assert {len(row) for row in table.rows} == {len(table.columns)}
+    assert not {"nan", "inf", "None"} & {word for row in table.rows for cell in row for word in cell.split()}

@@ -1,27 +1,29 @@
 """The report as a person sees it: in a real browser, from a file, without a network."""
 
+import html
 import io
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fltheory import claims
+from fltheory.bounds._claim import Method
 from fltheory.figures.study import produce, studies
+from fltheory.figures.style import SYMBOLS, WORDS
 from fltheory.report import build
-from fltheory.report.build import smaller
-from fltheory.report.markup import mathml
+from fltheory.report.build import METHODS, smaller
+from fltheory.report.graph import svg
+from fltheory.report.markup import mathml, page
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger
 from fltheory.validation.proof_graph import layout
 from fltheory.validation.runner import check_all
 from fltheory.validation.summary import findings, printed, summary
+from tests.browsing import browser, check_print, dump, pages
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 IDS = [
     "ruan.lemma-a.2",
     "ruan.theorem-3.2-arrival",
@@ -30,8 +32,8 @@ IDS = [
     "ruan.eq-46",
     "ruan.eq-89",
     "ruan.corollary-4.0.2",
+    "efl.section-4.1",
 ]
-browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
 @pytest.fixture(scope="module")
@@ -45,21 +47,6 @@ def report(document, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     figure = produce(studies()["cfl-figure-1"], folder, quick=True)
     return build(document, [figure], folder / "report.html")
-
-
-def dump(path, script="", *flags):
-    """Load a page, run a script in it, and return the document and what was logged."""
-    page = path.with_name("page.html")
-    page.write_text(path.read_text().replace("</body>", f"<script>{script}</script></body>"))
-    command = [
-        CHROMIUM,
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        *("--enable-logging=stderr", "--virtual-time-budget=2000", f"--user-data-dir={path.parent / 'profile'}"),
-        *("--host-resolver-rules=MAP * ~NOTFOUND", *flags, "--dump-dom", page.as_uri()),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_is_small(report):
@@ -79,13 +66,12 @@ def test_a_rule_is_shown_with_its_outcomes(report, document):
         assert f"<td>{title}</td>{cells}" in section
 
 
-def test_every_link_resolves(report):
+def test_every_link_resolves_also_on_a_part_of_the_statements(report, document):
     text = report.read_text()
-    anchors = set(re.findall(r'\bid="([^"]+)"', text))
-    links = set(re.findall(r'href="#([^"]+)"', text))
-    known = {link for link in links if not link.startswith("ruan.")} | {link for link in links if link in IDS}
-    assert known <= anchors
+    anchors = set(re.findall(r'\sid="([^"]+)"', text))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
     assert set(IDS) <= anchors
+    assert any(used not in IDS for claim in document["claims"] for used in claim["uses"])
 
 
 @browser
@@ -169,6 +155,56 @@ def test_nothing_is_wider_than_a_phone(report):
     assert 0 < int(re.search(r'data-width="(\d+)"', dom)[1]) <= 390
 
 
+@browser
+def test_the_summary_fits_a_phone_and_graphs_are_scrolled_rather_than_shrunk(report):
+    frame = report.with_name("phone.html")
+    frame.write_text(f'<body><iframe src="{report.name}" style="width:390px;height:800px;border:0"></iframe></body>')
+    probe = (
+        "window.addEventListener('load', function () { var d = document.querySelector('iframe').contentDocument;"
+        "var t = d.querySelector('.summary'), g = d.querySelector('.graph text');"
+        "document.body.dataset.over = t.scrollWidth - t.clientWidth;"
+        "document.body.dataset.letters = g.getBoundingClientRect().height; });"
+    )
+    dom, _ = dump(frame, probe, "--allow-file-access-from-files")
+    assert re.search(r'data-over="0"', dom)
+    assert float(re.search(r'data-letters="([\d.]+)"', dom)[1]) >= 9
+
+
+@browser
+def test_print_shows_every_form_without_the_long_parts_and_inside_the_paper(report):
+    check_print(report)
+
+
+@browser
+def test_print_is_short(report, document):
+    # A page each for overview, graph and figure, and a page holds some ten forms.
+    assert 4 <= pages(report) <= 4 + sum(len(claim["forms"]) for claim in document["claims"]) / 8
+
+
+def test_print_tells_what_is_stated_where_it_fails_and_how_to_replay_it(report, document):
+    text = html.unescape(report.read_text())
+    assert f"fltheory replay {(report.parent / 'ledger' / 'counterexamples').as_posix()}/ID@FORM.json" in text
+    refuted = [form for claim in document["claims"] for form in claim["forms"] if form["counterexample"]]
+    assert refuted
+    for form in refuted:
+        if form["reason"].startswith("fails at"):
+            assert f'<div class="paper-only">{form["reason"]}</div>' in text
+
+
+def test_every_verdict_says_in_words_how_it_was_decided(report, document):
+    assert METHODS.keys() == {method.value for method in Method}
+    assert WORDS.keys() == SYMBOLS.keys()
+    text = report.read_text()
+    for claim in document["claims"]:
+        section = text[text.index(f'<details class="claim" id="{claim["id"]}"') :].split("</details>")[0]
+        assert f"{SYMBOLS[printed(claim)]} {WORDS[printed(claim)]}</span><h3>" in section
+        for form in claim["forms"]:
+            assert f"Decided by {METHODS[form['method']]}; {form['instances']} instance" in section
+            assert f'</strong> <span class="badge {form["verdict"]}">' in section
+            ratio = "claimed/measured" if form["evidence"].get("sweeps") else "rhs/lhs"
+            assert form["margin"] is None or f">smallest {ratio} {form['margin']:.4g}<" in section
+
+
 def test_a_claim_shows_definitions_assumptions_and_the_command_that_replays_it(report, document):
     text = report.read_text()
     for claim in document["claims"]:
@@ -229,6 +265,55 @@ def test_a_plain_published_form_decides_over_other_readings():
 def test_mathematics_that_cannot_be_converted_is_shown_as_its_source():
     assert mathml(r"\frac{1}{2} \le \sum_{k=1}^{N} x_k, \dots").startswith("<math")
     assert mathml(r"\unknowncommand{<}") == r"<code class='latex'>\unknowncommand{&lt;}</code>"
+
+
+def test_long_formulas_are_pieces_between_which_a_line_may_end():
+    pieces = mathml(r"a = b + \|c - d\|^2 - (e + f) \le - g").split("<wbr>")
+    first = [re.search(r"<m[ion][^>]*>([^<]*)<", piece)[1] for piece in pieces]
+    assert first == ["a", "=", "+", "−", "≤"]  # neither inside brackets or norms nor at the sign of a number
+    assert all(piece.startswith('<math displaystyle="true"><mo form="infix">') for piece in pieces[1:])
+    long = " + ".join(f"x_{{{n}}}" for n in range(20))
+    assert mathml(rf"y \left({long}\right)").count("<wbr>") == 19
+    assert "<wbr>" not in mathml(r"y (a + b)")
+    assert (
+        mathml("a < b", block=False) == '<math><mi>a</mi></math><wbr><math><mo form="infix">&lt;</mo><mi>b</mi></math>'
+    )
+
+
+def test_fractions_that_no_line_can_hold_are_marked():
+    long = " + ".join(f"x_{{{n}}}" for n in range(30))
+    assert mathml(rf"y = \frac{{{long}}}{{2}}").count('<math class="wide"') == 1
+    assert "wide" not in mathml(rf"y = {long}")
+
+
+def test_an_index_stands_beside_a_letter_with_an_accent():
+    for accent in ("bar", "hat", "tilde"):
+        assert re.fullmatch(
+            r'<math><msub><mover accent="true"><mi>F</mi><mo[^>]*>.</mo></mover><mi>k</mi></msub></math>',
+            mathml(rf"\{accent}{{F}}_k", block=False),
+        )
+    assert "munderover" in mathml(r"\sum_{k=1}^{N} x_k")
+    text = page("A bar: :math:`\\bar w_t`, and\n\n.. math:: a = b\\,c\n")
+    assert "<msub><mover" in text
+    assert "<wbr>" in text
+    assert "xmlns" not in text
+
+
+def test_a_graph_shows_words_links_and_arrows():
+    text = svg({"x.theorem-1": ["x.eq-2"], "x.eq-2": []}, {"x.theorem-1": "MIXED", "x.eq-2": "HOLDS"}, paper="x")
+    assert re.findall(r'<a href="#([^"]+)"><title>([^<]*)<', text) == [
+        ("x.eq-2", "x.eq-2: holds"),
+        ("x.theorem-1", "x.theorem-1: violated in part"),
+    ]
+    heights = {name: float(y) for name, y in re.findall(r'href="#([^"]+)".*?<rect class="\w+" x="\d+" y="(\d+)"', text)}
+    assert heights["x.theorem-1"] < heights["x.eq-2"]
+    assert text.count('marker-end="url(#arrow-x)"') == 1
+    assert "textLength" not in text
+    assert "textLength" in svg({"x.a": ["x.quite-a-long-name-indeed"], "x.quite-a-long-name-indeed": []}, {}, paper="x")
+    circular = svg({"x.a": ["x.b"], "x.b": ["x.a"]}, {}, paper="x")
+    high = float(re.search(r'viewBox="0 0 \d+ (\d+)"', circular)[1])
+    assert all(0 <= float(y) < high for y in re.findall(r'<rect class="\w+" x="\d+" y="(-?\d+)"', circular))
+    assert svg({"x.a": []}, {}, paper="x") == ""
 
 
 def test_a_proof_stands_above_what_it_uses():

@@ -24,7 +24,8 @@ def rows_of(layer: Mapping[str, int], edges: list[tuple[str, str]]) -> dict[str,
         movable = sorted((id_ for id_ in rows if rows[id_] == row and id_ not in resting), key=lambda i: (-width(i), i))
         while movable and sum(_pitch(id_) for id_ in rows if rows[id_] == row) > PAGE:
             rows[movable.pop(0)] = row - 1
-    return rows
+    lowest = min(rows.values())  # below 0 after a circular argument
+    return {id_: row - lowest for id_, row in rows.items()}
 
 
 def across_of(rows: Mapping[str, int], edges: list[tuple[str, str]]) -> dict[str, float]:
@@ -70,3 +71,19 @@ def width(id_: str) -> float:
 
 def _pitch(id_: str) -> float:
     return width(id_) + (GAP if width(id_) == NARROW else 3 * GAP)
+
+
+def label(id_: str) -> str:
+    """Return a short name of a statement."""
+    name = id_.split(".", 1)[1]
+    if name.startswith("eq-"):
+        number, *rest = name[3:].split("-")
+        if rest and rest[0].isdigit():
+            return f"({number})–({rest[0]})"
+        return f"({number})" + ("\n" + " ".join(rest) if rest else "")
+    kind, _, rest_ = name.partition("-")
+    number, *rest = rest_.split("-")
+    short = {"theorem": "Thm", "corollary": "Cor.", "lemma": "Lemma", "table": "Table", "section": "Sec."}
+    more = " ".join(rest).replace("homogeneous", "hom.").replace("heterogeneous", "het.")
+    first = f"{short.get(kind, kind.capitalize())} {number.upper()}".strip()
+    return first + (f"\n{more}" if more else "")

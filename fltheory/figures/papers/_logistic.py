@@ -167,32 +167,49 @@ def limits(values: Floats, every: int) -> dict[str, list[float]]:
     return {"mean": mean.tolist(), "low": (mean - half).tolist(), "high": (mean + half).tolist()}
 
 
+ROWS = {
+    "accuracy": "test accuracy (%)",
+    "gap": "gap  $f(w) - f^*$",
+    "difference": "gap minus\ngap at $\\lambda = 0$",
+}
+"""Rows of the figures with a column per setting."""
+
+
 def draw_columns(data: Data, titles: list[str], labels: list[str]) -> Figure:
-    """Draw the test accuracy above the gap, one column per setting and one curve per label."""
+    """Draw the test accuracy above the gap, and differences of gaps where there are any, one column per setting."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    figure, axes = panels(2, len(titles), height=1.9, sharex=True, sharey="row")
+    shown = [row for row in ROWS if row in data["columns"][0]["curves"][-1]]
+    figure, axes = panels(len(shown), len(titles), height=1.9 if len(shown) == 2 else 1.6, sharex=True, sharey="row")
     for column, title, places in zip(data["columns"], titles, axes.T, strict=True):
-        for name, place in zip(("accuracy", "gap"), places, strict=True):
+        for name, place in zip(shown, places, strict=True):
             for index, (label, curve) in enumerate(zip(labels, column["curves"], strict=True)):
+                if name not in curve:  # that to which the others are compared
+                    place.axhline(0, **line(index))
+                    continue
                 band = curve[name]
                 rounds = data["sizes"]["every"] * np.arange(len(band["mean"]))
-                low = np.maximum(band["low"], 1e-3)
+                low = np.maximum(band["low"], 1e-3) if name != "difference" else band["low"]
                 place.fill_between(rounds, low, band["high"], color=line(index)["color"], alpha=0.15, linewidth=0)
                 place.plot(rounds, band["mean"], label=label, **line(index))
             place.margins(x=0)
             dress(place)
         places[0].set_title(title, fontsize=POINTS)
-        places[1].set_xlabel("communication round", fontsize=POINTS)
+        places[-1].set_xlabel("communication round", fontsize=POINTS)
         places[1].set_yscale("log")
         places[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         places[1].yaxis.set_major_formatter("{x:g}")
         places[1].yaxis.set_minor_formatter(NullFormatter())
-    for place, name in zip(axes[:, 0], ("accuracy", "gap"), strict=True):
-        means = [m for column in data["columns"] for curve in column["curves"] for m in curve[name]["mean"]]
-        place.set_ylim(0.75 * min(means), 1.15 * max(means))
-    axes[0, 0].set_ylabel("test accuracy (%)", fontsize=POINTS)
-    axes[1, 0].set_ylabel("gap  $f(w) - f^*$", fontsize=POINTS)
+    for place, name in zip(axes[:, 0], shown, strict=True):
+        means = [
+            m for column in data["columns"] for curve in column["curves"] for m in curve.get(name, {}).get("mean", ())
+        ]
+        room = 0.1 * (max(means) - min(means))
+        if name == "difference":
+            place.set_ylim(min(means) - room, max(means) + room)
+        else:
+            place.set_ylim(0.75 * min(means), 1.15 * max(means))
+        place.set_ylabel(ROWS[name], fontsize=POINTS)
     figure.legend(
         *axes[0, 0].get_legend_handles_labels(),
         loc="outside upper center",

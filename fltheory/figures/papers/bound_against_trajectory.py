@@ -63,7 +63,7 @@ def draw(data: Data) -> Figure:
         dress(above, title=claim["id"])
         if column == 0:
             above.set_ylabel("both sides", fontsize=POINTS)
-            below.set_ylabel("slack", fontsize=POINTS)
+            below.set_ylabel("right / left", fontsize=POINTS)
     _key(figure, axes, columns=3)
     return figure
 
@@ -76,7 +76,7 @@ def by_claim(data: Data) -> dict[str, Figure]:
             figure, axes = panels(2, 1, width=COLUMN + 0.6, height=1.5, height_ratios=[1.8, 1.0])
             _draw_claim(axes[0, 0], axes[1, 0], claim)
             axes[0, 0].set_ylabel("both sides", fontsize=POINTS)
-            axes[1, 0].set_ylabel("right over left", fontsize=POINTS)
+            axes[1, 0].set_ylabel("right / left", fontsize=POINTS)
             _key(figure, axes, columns=2)
             found[claim["id"]] = figure
     return found

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from fltheory.claims import index
 from fltheory.errors import NotApplicable
-from fltheory.figures.papers._graph_places import GAP, ROW, TALL, across_of, rows_of, width
+from fltheory.figures.papers._graph_places import GAP, ROW, TALL, across_of, label, rows_of, width
 from fltheory.figures.study import Data, Study
 from fltheory.figures.style import PAGE, POINTS, SYMBOLS, VERDICTS, WORDS, panels
 from fltheory.validation import ledger as ledgers
@@ -104,7 +104,7 @@ def draw(data: Data) -> Figure:
         box.set_facecolor((*_rgb(colour), 0.22))
         box.set_edgecolor(colour)
         axes.add_patch(box)
-        text = f"{_label(id_)} {SYMBOLS[node['verdict']]}".strip()
+        text = f"{label(id_)} {SYMBOLS[node['verdict']]}".strip()
         axes.text(x, y, text, ha="center", va="center", fontsize=POINTS - 2, zorder=4, linespacing=1.05)
     _key(figure, data)
     return figure
@@ -126,22 +126,6 @@ def _key(figure: Figure, data: Data) -> None:
 def _rgb(colour: str) -> tuple[float, float, float]:
     red, green, blue = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
     return red, green, blue
-
-
-def _label(id_: str) -> str:
-    """Return a short name of a statement."""
-    name = id_.split(".", 1)[1]
-    if name.startswith("eq-"):
-        number, *rest = name[3:].split("-")
-        if rest and rest[0].isdigit():
-            return f"({number})–({rest[0]})"
-        return f"({number})" + ("\n" + " ".join(rest) if rest else "")
-    kind, _, rest_ = name.partition("-")
-    number, *rest = rest_.split("-")
-    short = {"theorem": "Thm", "corollary": "Cor.", "lemma": "Lemma", "table": "Table", "section": "Sec."}
-    more = " ".join(rest).replace("homogeneous", "hom.").replace("heterogeneous", "het.")
-    first = f"{short.get(kind, kind.capitalize())} {number.upper()}".strip()
-    return first + (f"\n{more}" if more else "")
 
 
 def caption(data: Data) -> str:

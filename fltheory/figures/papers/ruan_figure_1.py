@@ -119,7 +119,10 @@ def draw(data: Data) -> Figure:
     place = axes[0, 2]
     for index, found in enumerate(data["schemes"]):
         place.plot(data["rates"], found["angles"], label=f"scheme {found['scheme']}", **line(index))
-    place.axvline(data["settings"]["rate"], color="0.6", linewidth=0.8)
+    rate = data["settings"]["rate"]
+    place.axvline(rate, color="0.6", linewidth=0.8)
+    beside: dict[str, Any] = {"rotation": 90, "ha": "right", "va": "bottom", "fontsize": POINTS - 1}
+    place.text(rate, 0.04, rf"left: $\eta = {rate:g}$", transform=place.get_xaxis_transform(), **beside)
     place.set_xscale("log")
     place.set_yscale("log")
     place.set_xlim(data["rates"][0], data["rates"][-1])

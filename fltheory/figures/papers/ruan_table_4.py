@@ -17,6 +17,7 @@ import numpy as np
 
 from fltheory.checks import Floats
 from fltheory.figures.study import Data, Study, Table
+from fltheory.logistic.problem import LogisticProblem
 from fltheory.studies.flexible_participation import (
     CLASSES,
     CLIENTS,
@@ -26,8 +27,8 @@ from fltheory.studies.flexible_participation import (
     everyone_but,
     federation,
     federation_settings,
-    first_round,
     held_out,
+    rounds_until,
 )
 from fltheory.trajectories import simultaneous_half_width
 
@@ -43,39 +44,47 @@ MEASURES = ("accuracy", "loss")
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run the past of every instance once, then both ways to reboot at every time, for both sizes."""
-    horizon = 20 if quick else 30
+    horizon = 20 if quick else 150
     sizes = []
     for features, classes, instances in ((*SIZES[0], 3),) if quick else ((*SIZES[0], 6), (*SIZES[1], 3)):
         times = TIMES[:2] if quick else (TIMES if features == FEATURES else TIMES[1::2])
-        rounds: dict[tuple[int, str, str], list[float]] = {}
-        censored: dict[tuple[int, str, str], int] = {}
+        found: dict[tuple[int, str], list[Floats]] = {}
         for own in range(seed, seed + instances):
             problem = federation(spread=SPREAD, seed=own, num_features=features, num_classes=classes)
             past = before_arrival(problem, rounds=max(times), replicates=REPLICATES, seed=own)
             for at in times:
-                level = held_out(problem, past[:, at - 1], everyone_but(CLIENTS - 1))
                 for name, fast in REBOOTS:
-                    curves = after_arrival(problem, past, at=at, horizon=horizon, fast=fast, seed=own)
-                    back = (curves[0] >= level[0][:, None], curves[1] <= level[1][:, None])
-                    for measure, reached in zip(MEASURES, back, strict=True):
-                        key = (at, name, measure)
-                        rounds.setdefault(key, []).append(float(first_round(reached, horizon).mean()))
-                        censored[key] = censored.get(key, 0) + int(np.count_nonzero(~reached.any(axis=1)))
-        cells = [
-            {
-                "at": at,
-                "rounds": {m: {name: rounds[at, name, m] for name, _ in REBOOTS} for m in MEASURES},
-                "not_recovered": {m: {name: censored[at, name, m] for name, _ in REBOOTS} for m in MEASURES},
-                "published": PUBLISHED[at],
-            }
-            for at in times
-        ]
+                    rounds = _recovery(problem, past, at=at, horizon=horizon, fast=fast, seed=own)
+                    found.setdefault((at, name), []).append(rounds)
+        cells = []
+        for at in times:
+            # (instances, measures, replicates)
+            rounds_of = {name: np.stack(found[at, name]) for name, _ in REBOOTS}
+            counted = {name: np.minimum(rounds, horizon).mean(axis=-1) for name, rounds in rounds_of.items()}
+            never = {name: np.isinf(rounds).sum(axis=(0, 2)) for name, rounds in rounds_of.items()}
+            cells.append(
+                {
+                    "at": at,
+                    "rounds": {
+                        m: {name: counted[name][:, n].tolist() for name in counted} for n, m in enumerate(MEASURES)
+                    },
+                    "not_recovered": {m: {name: int(never[name][n]) for name in never} for n, m in enumerate(MEASURES)},
+                    "published": PUBLISHED[at],
+                }
+            )
         sizes.append({"features": features, "classes": classes, "instances": instances, "cells": cells})
     settings = {name: value for name, value in federation_settings().items() if name not in ("features", "classes")}
     return {
         "settings": {**settings, "spread": SPREAD, "horizon": horizon, "replicates": REPLICATES},
         "sizes": sizes,
     }
+
+
+def _recovery(problem: LogisticProblem, past: Floats, *, at: int, horizon: int, fast: bool, seed: int) -> Floats:
+    """Return the rounds until accuracy and loss are back, shape ``(measures, replicates)``."""
+    accuracy, loss = held_out(problem, past[:, at - 1], everyone_but(CLIENTS - 1))
+    blocks = after_arrival(problem, past, at=at, horizon=horizon, fast=fast, seed=seed)
+    return rounds_until(np.stack([new >= accuracy[:, None], lost <= loss[:, None]]) for new, lost in blocks)
 
 
 def mean_error(values: Floats) -> tuple[float, float]:
@@ -110,10 +119,11 @@ def table(data: Data) -> Table:
 
 def caption(data: Data) -> str:
     """Say how many rounds fast reboot saves (negative: loses), whether that is more than chance, at both sizes."""
+    never = sum(sum(by.values()) for s in data["sizes"] for c in s["cells"] for by in c["not_recovered"].values())
     return (
         f"Rounds that fast reboot saves, {data['settings']['replicates']} replicates per instance: "
         + "; ".join(_said(size) for size in data["sizes"])
-        + "."
+        + f"; {never} recoveries are not seen within {data['settings']['horizon']} rounds."
     )
 
 
