@@ -64,6 +64,7 @@ def pressed(fds):
     return made
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for what runs in the background
     forkserver.connect_to_new_process = pressed
     forkserver._forkserver.connect_to_new_process = pressed
     try:
