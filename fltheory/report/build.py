@@ -172,10 +172,12 @@ def smaller(path: Path, width: int) -> bytes:
     with Image.open(path) as image:
         size = (width, round(image.height * width / image.width))
         reduced = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+        # Of the ways to choose a palette the only one that keeps the colours of thin lines; the means make shades true.
+        half = reduced.resize((size[0] // 2, size[1] // 2), Image.Resampling.NEAREST)
+        palette = half.quantize(128, method=Image.Quantize.MAXCOVERAGE, kmeans=1)
         out = io.BytesIO()
-        # Of the ways to choose a palette the only one that keeps the colours of thin lines; shades need to be refined.
         # To compress one level harder takes a third more time, for two percent of the size.
-        reduced.quantize(128, method=Image.Quantize.MAXCOVERAGE, kmeans=2).save(out, format="PNG", compress_level=8)
+        reduced.quantize(palette=palette, dither=Image.Dither.NONE).save(out, format="PNG", compress_level=8)
         return out.getvalue()
 
 
