@@ -116,6 +116,8 @@ def _print(rows: list[dict[str, Any]], found: list[dict[str, str]], path: Path, 
     for entry in found:
         console.print(Text.assemble("  ", (entry["id"], "bold red"), f"  {entry['title']} ({entry['reference']})"))
         console.print(Padding(Text(entry["why"]), (0, 0, 0, 6), expand=False))
+        if entry["instead"]:
+            console.print(Padding(Text(f"holds corrected: {entry['instead']}"), (0, 0, 0, 6), expand=False))
         file = path.parent / "ledger" / "counterexamples" / f"{entry['id']}@{entry['variant']}.json"
         console.print(Text(f"      fltheory replay {file}", style="dim"), soft_wrap=True)  # whole, to be copied
     console.print(f"\nreport: {path}  ({seconds:.0f} s)")

@@ -53,7 +53,7 @@ def findings(ledger: Mapping[str, Any], count: int = 3) -> list[dict[str, str]]:
     """Return the most striking violations: main results before proof steps, bounds and rates before identities.
 
     Within a kind, those that fail by the larger factor come first. No paper has a second one before every other paper
-    with violations has one.
+    with violations has one. ``instead`` is what a form of ours that holds says, if there is one.
     """
     kinds = ("bound", "rate", "rule", "lemma", "identity")
     main = ("theorem", "corollary", "table", "remark", "figure")
@@ -76,9 +76,15 @@ def findings(ledger: Mapping[str, Any], count: int = 3) -> list[dict[str, str]]:
             **{name: entry[name] for name in ("id", "title", "reference")},
             "variant": _failing(entry)["variant"],
             "why": _failing(entry)["reason"],
+            "instead": _instead(entry),
         }
         for _, entry in turns[:count]
     ]
+
+
+def _instead(entry: Mapping[str, Any]) -> str:
+    ours = (form for form in entry["forms"] if form["variant"].startswith("corrected") and form["verdict"] == "HOLDS")
+    return str(next((form["note"] for form in ours), ""))
 
 
 def _failing(entry: Mapping[str, Any]) -> Mapping[str, Any]:

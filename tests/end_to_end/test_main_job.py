@@ -21,7 +21,7 @@ def few(monkeypatch, tmp_path):
     """Leave a few statements and one figure, and an empty cache."""
     chosen, figures = claims.select(IDS), {"ruan-figure-1": study.studies()["ruan-figure-1"]}
     monkeypatch.setattr(claims, "select", lambda *_: chosen)
-    monkeypatch.setattr(study, "studies", lambda: figures)
+    monkeypatch.setattr(study, "studies", lambda **_: figures)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "results"
 
@@ -43,6 +43,8 @@ def test_it_ends_with_a_table_the_findings_and_the_path_of_the_report(few):
     ending = done.output[done.output.index("Most striking") :]
     for finding in told:
         assert f"  {finding['id']}  {finding['title']} ({finding['reference']})" in ending
+        assert finding["instead"]
+        assert f"holds corrected: {finding['instead'][:40]}" in ending
         kept = few / "ledger" / "counterexamples" / f"{finding['id']}@{finding['variant']}.json"
         assert f"fltheory replay {kept}" in ending
         assert kept.exists()

@@ -33,5 +33,15 @@ def test_no_paper_has_a_second_finding_before_all_have_one():
 def test_what_holds_is_no_finding():
     assert ids(entry("p.theorem-1", verdict="HOLDS")) == []
     assert findings({"claims": [entry("p.eq-1")]})[0] == {
-        "id": "p.eq-1", "title": "t", "reference": "r", "variant": "published@a", "why": "why p.eq-1"
+        "id": "p.eq-1", "title": "t", "reference": "r", "variant": "published@a", "why": "why p.eq-1", "instead": ""
     }  # fmt: skip
+
+
+def test_what_holds_instead_is_told():
+    claim = entry("p.eq-1")
+    claim["forms"] += [
+        {"variant": "corrected", "verdict": "VIOLATED", "note": "worse"},
+        {"variant": "sharp", "verdict": "HOLDS", "note": "sharper"},
+        {"variant": "corrected@other", "verdict": "HOLDS", "note": "better"},
+    ]
+    assert findings({"claims": [claim]})[0]["instead"] == "better"
