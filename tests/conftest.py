@@ -3,8 +3,8 @@
 import os
 
 # Test processes run on all cores already; more threads inside each would only wait for one another.
-for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import settings
 
