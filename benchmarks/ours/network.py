@@ -58,7 +58,7 @@ def prepare(
     problem = network_problem(data, hidden, batch)
     participation = Participation(num_clients=problem.num_clients, local_steps=local_steps)
 
-    def run(*, seed: int) -> Result:
+    def run(*, seed: int, rounds: int = rounds) -> Result:
         experiment = Experiment(
             problem=problem, algorithm=FedAvg(), participation=participation, rounds=rounds, rate=rate
         )
@@ -68,5 +68,5 @@ def prepare(
         note = f"processor time {spent / rounds:.3g} s per round"
         return Result(done.curve("loss"), seconds=seconds / rounds, note=note)
 
-    run(seed=0)
+    run(seed=0, rounds=1)
     return run
