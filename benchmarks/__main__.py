@@ -18,6 +18,7 @@ from benchmarks.report import Table, machine
 JOBS = {
     "Q": "quadratic",
     "L": "softmax",
+    "D": "network_round",
     "A": "every_algorithm",
     "P": "tiny_round",
     "S": "start_up",

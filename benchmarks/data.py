@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.sizes import QuadraticSize, SoftmaxSize, TinySize
+from benchmarks.sizes import NetworkSize, QuadraticSize, SoftmaxSize, TinySize
 
 
 def write_quadratic(path: Path, size: QuadraticSize) -> None:
@@ -45,3 +45,22 @@ def write_tiny(path: Path, size: TinySize) -> None:
     score = X @ rng.standard_normal(size.features) / np.sqrt(size.features)
     y = (score + 0.5 * rng.standard_normal(shape[:2]) > 0).astype(np.int64)
     np.savez(path, X=X, y=y)
+
+
+def write_network(path: Path, size: NetworkSize) -> None:
+    """Write Job D's samples: noise of MNIST's shape around one image per class, and as many classes on every client."""
+    rng = np.random.default_rng(2)
+    total = size.num_clients * size.samples + size.tests
+    y = rng.integers(0, size.classes, total)
+    X = rng.standard_normal((total, size.side, size.side), dtype=np.float32)
+    X += 0.1 * rng.standard_normal((size.classes, size.side, size.side), dtype=np.float32)[y]
+    train = total - size.tests
+    shape = (size.num_clients, size.samples)
+    np.savez(
+        path,
+        X=X[:train].reshape(*shape, size.side, size.side),
+        y=y[:train].reshape(shape),
+        X_test=X[train:],
+        y_test=y[train:],
+        classes=size.classes,
+    )

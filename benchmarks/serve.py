@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.agreement import summary
 from benchmarks.protocol import Job
 
-PACKAGES = ("numpy", "scipy", "numba", "fltheory", "jax", "jaxlib", "fedjax", "flwr", "ray")
+PACKAGES = ("numpy", "scipy", "numba", "fltheory", "jax", "jaxlib", "fedjax", "flwr", "ray", "torch")
 
 
 def main() -> None:

@@ -53,6 +53,22 @@ class TinySize:
     l2: float = 1e-3
 
 
+@dataclass(frozen=True, kw_only=True)
+class NetworkSize:
+    """Job D: two hidden layers on random images of MNIST's shape, single precision."""
+
+    num_clients: int = 10
+    samples: int = 600
+    tests: int = 2000
+    side: int = 28
+    classes: int = 10
+    hidden: tuple[int, ...] = (200, 200)
+    batch: int = 10
+    local_steps: int = 60
+    rounds: int = 3
+    rate: float = 0.05
+
+
 def quadratic(quick: bool) -> QuadraticSize:
     """Return the size of Job Q; the quick one has half of the rounds and an eighth of the replicates."""
     return QuadraticSize(rounds=100, replicates=32) if quick else QuadraticSize()
@@ -66,3 +82,8 @@ def softmax(quick: bool) -> SoftmaxSize:
 def tiny(quick: bool) -> TinySize:
     """Return the size of Job P; the quick one has fewer rounds."""
     return TinySize(rounds=4) if quick else TinySize()
+
+
+def network(quick: bool) -> NetworkSize:
+    """Return the size of Job D; the quick one has fewer samples, steps and rounds."""
+    return NetworkSize(samples=60, tests=200, local_steps=6, rounds=2) if quick else NetworkSize()

@@ -4,6 +4,7 @@ import os
 
 # Test processes run on all cores already; more threads inside each would only wait for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import settings
 

@@ -1,7 +1,8 @@
-"""A network on one vector: its parameters are views of ``w``, their gradients views of ``g``.
+"""A network on one vector: its parameters are views of ``w``.
 
-So a local step is arithmetic on two vectors, whatever the network, and nothing is copied between its layers and the
-vectors. One thread uses one of these.
+So all terms of a local step but the gradient are arithmetic on vectors, whatever the network. The gradient is not
+gathered into a vector: it is subtracted layer by layer, as PyTorch returns it, which spares two passes over memory.
+One thread uses one of these.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ DTYPES = {"single": torch.float32, "double": torch.float64}
 
 
 class FlatNetwork:
-    """A module whose parameters live in the vector ``w``, and their gradients in ``g``.
+    """A module whose parameters live in the vector ``w``.
 
     Parameters
     ----------
@@ -41,12 +42,10 @@ class FlatNetwork:
         self.module = module.to(DTYPES[precision])
         self.parameters = list(self.module.parameters())
         self.w = torch.cat([parameter.detach().flatten() for parameter in self.parameters])
-        self.g = torch.zeros_like(self.w)
-        at = 0
-        for parameter in self.parameters:
-            own = slice(at, at := at + parameter.numel())
-            parameter.data = self.w[own].view(parameter.shape)
-            parameter.grad = self.g[own].view(parameter.shape)
+        parts = self.w.split([parameter.numel() for parameter in self.parameters])
+        self._parts = [part.view_as(parameter) for part, parameter in zip(parts, self.parameters, strict=True)]
+        for part, parameter in zip(self._parts, self.parameters, strict=True):
+            parameter.data = part
 
     @property
     def dim(self) -> int:
@@ -58,12 +57,27 @@ class FlatNetwork:
         with torch.no_grad():
             return self.module(inputs)
 
+    def slopes(self, inputs: Any, labels: Any) -> list[Any]:
+        """Return the gradient at ``w`` of the mean loss of a batch, layer by layer."""
+        chunks = list(zip(inputs.split(CHUNK), labels.split(CHUNK), strict=True))
+        slopes: list[Any] = []
+        for part, classes in chunks:
+            loss = functional.cross_entropy(self.module(part), classes)
+            if len(chunks) > 1:
+                loss = loss * (len(classes) / len(labels))
+            found = torch.autograd.grad(loss, self.parameters, materialize_grads=True)
+            slopes = [a + b for a, b in zip(slopes, found, strict=True)] if slopes else list(found)
+        return slopes
+
     def gradient(self, inputs: Any, labels: Any, l2: float) -> Any:
-        r"""Return ``g``, the gradient at ``w`` of the mean loss of a batch plus :math:`\frac\lambda2\|w\|^2`."""
-        self.g.zero_()
-        for part, classes in zip(inputs.split(CHUNK), labels.split(CHUNK), strict=True):
-            (functional.cross_entropy(self.module(part), classes, reduction="sum") / len(labels)).backward()
-        return self.g.add_(self.w, alpha=l2) if l2 else self.g
+        r"""Return the gradient at ``w`` of the mean loss of a batch plus :math:`\frac\lambda2\|w\|^2`, as a vector."""
+        g = torch.cat([slope.flatten() for slope in self.slopes(inputs, labels)])
+        return g.add_(self.w, alpha=l2) if l2 else g
+
+    def move(self, slopes: list[Any], factor: float) -> None:
+        """Add a multiple of what :meth:`slopes` returned to ``w``."""
+        for part, slope in zip(self._parts, slopes, strict=True):
+            part.add_(slope, alpha=factor)
 
     def judge(self, inputs: Any, labels: Any, rows: Ints) -> tuple[Floats, Floats]:
         """Return the losses of the given rows at ``w``, without regulariser, and 1 for those that are right, else 0."""

@@ -90,7 +90,7 @@ class DeepOracle:
         """Run steps of (G); see :meth:`fltheory.oracle.Oracle.local_steps`."""
         counts = work.steps if steps is None else np.where(work.steps > 0, steps, 0)
         counts = np.broadcast_to(counts, (self._replicates, self.num_clients))
-        result = self._spread(start)
+        result = np.array(self._spread(start))
 
         def one(network: FlatNetwork, place: tuple[int, int]) -> None:
             r, i = place
@@ -113,16 +113,17 @@ class DeepOracle:
     def gradient(self, w: Floats, minibatch: Minibatch | None = None, *, active: Active | None = None) -> Floats:
         """Return the gradients at ``w``, shape ``(replicates, clients, dim)``; 0 for clients that nobody needs."""
         models = self._spread(w)
+        result = np.zeros(models.shape)
 
         def one(network: FlatNetwork, place: tuple[int, int]) -> None:
             r, i = place
             rows = self._batches(r, i, 1, minibatch)[0] if minibatch is not None else self._rows(i)
-            network.w.copy_(self._bench.tensor(models[r, i]))
+            network.w.copy_(self._bench.tensor(models[place]))
             inputs, labels = self._samples(rows)
-            models[r, i] = network.gradient(inputs, labels, self._problem.l2).numpy()
+            result[place] = network.gradient(inputs, labels, self._problem.l2).numpy()
 
-        self._only(one, models, active)
-        return models
+        self._only(one, result, active)
+        return result
 
     def curvature(self, w: Floats, kind: str, *, active: Active | None = None) -> Floats:
         """Return a curvature at ``w``, with as many replicates as ``w`` has; 0 for clients that nobody needs.
@@ -199,15 +200,15 @@ class DeepOracle:
         return inputs[rows], labels[rows]
 
     def _only(self, one: Any, result: Floats, active: Active | None) -> None:
-        """Fill in the results of those who are needed, and 0 for the others."""
+        """Fill in the results of those who are needed; memory of the others stays untouched."""
         needed = np.broadcast_to(True if active is None else active, result.shape[:2])
-        result[~needed] = 0.0
         self._bench.each(one, zip(*np.nonzero(needed), strict=True))
 
     def _spread(self, w: Floats) -> Floats:
+        """Return one model per replicate and client, without a copy."""
         shape = (self._replicates, self.num_clients, self.dim)
         try:
-            return np.array(np.broadcast_to(w, shape))
+            return np.broadcast_to(w, shape)
         except ValueError:
             raise InvalidParameter(
                 f"DeepOracle needs arrays that broadcast to (replicates, clients, dim) = {shape}, got {w.shape}"

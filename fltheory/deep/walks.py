@@ -5,6 +5,7 @@ r"""Local steps of one client: what they need, the loop over them on flat vector
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -55,27 +56,33 @@ def walk(network: FlatNetwork, data: Data, task: Walk) -> Floats:
         for vector in (task.start, task.correction, task.anchor, task.l1_anchor)
     )
     pull = task.pull if isinstance(task.pull, float) else torch.tensor(task.pull, dtype=kind)
-    pulls = not isinstance(pull, float) or pull != 0.0
+
+    def beside() -> Any:
+        """Return all terms but the gradient of the loss, or ``None``."""
+        terms = [] if c is None else [c]
+        if not isinstance(pull, float) or pull != 0.0:
+            away = w if a is None else w - a
+            terms.append(pull @ away if not isinstance(pull, float) and pull.ndim == 2 else pull * away)
+        if task.l1:
+            terms.append(torch.sign(w if b is None else w - b).mul_(task.l1))
+        if data.l2:
+            # Recentred, the regulariser at the start is subtracted like the rest of the gradient there.
+            terms.append(data.l2 * (w - start if task.recentre else w))
+        return functools.reduce(torch.add, terms) if terms else None
+
     w.copy_(start)
     for rows in torch.from_numpy(task.batches):
         inputs, labels = data.inputs.index_select(0, rows), data.labels.index_select(0, rows)
-        origin = None
+        slopes, more = network.slopes(inputs, labels), beside()
         if task.recentre:
             here = w.clone()
             w.copy_(start)
-            origin = network.gradient(inputs, labels, data.l2).clone()
+            origin = network.slopes(inputs, labels)
             w.copy_(here)
-        g = network.gradient(inputs, labels, data.l2)
-        if origin is not None:
-            g -= origin
-        if c is not None:
-            g += c
-        if pulls:
-            away = w if a is None else w - a
-            g += pull @ away if not isinstance(pull, float) and pull.ndim == 2 else pull * away
-        if task.l1:
-            g.add_(torch.sign(w if b is None else w - b), alpha=task.l1)
-        w.add_(g, alpha=-task.rate)
+            network.move(origin, task.rate)
+        network.move(slopes, -task.rate)
+        if more is not None:
+            w.add_(more, alpha=-task.rate)
     return _array(w)
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from typer.testing import CliRunner
 
 import fltheory
 import fltheory.engines
-from fltheory import catalogue
+from fltheory import catalogue, datasets
 from fltheory.cli import app, terminal
+from fltheory.datasets.fashion_mnist import FashionMnist
 from fltheory.trajectories import Trajectories
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -323,7 +325,7 @@ def test_main_survives_a_terminal_without_unicode(three: Path) -> None:
 def test_there_are_examples_for_the_main_uses() -> None:
     names = {path.stem for path in EXAMPLES.glob("*.toml")}
     assert names >= {"quadratic-comparison", "partial-participation", "arrivals", "logistic-synthetic", "elastic-net"}
-    assert "local-steps-sweep" in names
+    assert names >= {"local-steps-sweep", "network-fashion-mnist"}
 
 
 @pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: path.stem)
@@ -332,13 +334,19 @@ def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     rounds = 125 if path.stem == "arrivals" else 10
     text, changed = re.subn(r"^rounds = \d+", f"rounds = {rounds}", path.read_text(encoding="utf-8"), flags=re.M)
     assert changed == 1
+    network = 'name = "network"' in text
+    if network and find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
+    if network and datasets.find(FashionMnist) is None:
+        pytest.skip(f"Fashion-MNIST is not on this machine: {FashionMnist.remedy}")
     Path(path.name).write_text(text, encoding="utf-8")
-    outcome = invoke("run", path.name, "--replicates", "4", "--json")
+    outcome = invoke("run", path.name, "--replicates", "1" if network else "4", "--json")
     assert outcome.exit_code == 0, outcome.output
     for result in json.loads(outcome.stdout)["results"]:
         runs = Trajectories.load(tmp_path / "results" / path.stem / result["files"][0])
         assert runs.rounds == rounds
-        assert runs.gap[:, 5].mean() < 0.9 * runs.gap[:, 0].mean()
+        judged = runs.curve("loss" if network else "gap")
+        assert judged[:, 5].mean() < 0.9 * judged[:, 0].mean()
 
 
 def test_memory_beats_following_the_drift(tmp_path: Path) -> None:

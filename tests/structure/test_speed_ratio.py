@@ -7,13 +7,14 @@ is compared is the processor time of all threads, which other programs on the ma
 
 import math
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 
 import pytest
 
 from benchmarks import agreement, sizes
-from benchmarks.data import write_quadratic, write_softmax
+from benchmarks.data import write_network, write_quadratic, write_softmax
 from benchmarks.ours import logistic
 from benchmarks.ours import q as ours
 from benchmarks.peers import l_numpy_batched, q_numpy_batched
@@ -73,6 +74,25 @@ def test_both_sides_of_the_softmax_ratio_do_the_same_job(softmax: Runs) -> None:
     """Means of 16 replicates each, at 5 standard errors: by Student's law, fewer than 1 false alarm in 10^3 runs."""
     first, second = (agreement.summary(run(7).curve) for run in softmax.values())
     assert not agreement.disagreement(first, second)
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+def test_a_loop_in_pytorch_does_the_job_of_a_network_with_the_same_minibatches(tmp_path: Path) -> None:
+    """Losses after two rounds, up to rounding; with other minibatches they differ by more."""
+    from benchmarks.ours import network
+    from benchmarks.peers import d_torch_loop
+
+    size = sizes.network(quick=True)
+    data = str(tmp_path / "network.npz")
+    write_network(Path(data), size)
+    shared = {name: getattr(size, name) for name in ("batch", "local_steps", "rounds", "rate")}
+    given = {"data": data, "hidden": list(size.hidden), **shared}
+    problem = network.network_problem(data, list(size.hidden), size.batch)
+    batches = network.minibatches(problem, seed=7, rounds=size.rounds, local_steps=size.local_steps)
+    mine, theirs = network.prepare(**given), d_torch_loop.prepare(**given)
+    truth = agreement.summary(mine(seed=7).curve)
+    assert not agreement.disagreement(agreement.summary(theirs(seed=0, batches=batches).curve), truth, 1e-5)
+    assert agreement.disagreement(agreement.summary(theirs(seed=0).curve), truth, 1e-5)
 
 
 def check_ratios(runs: Runs, least: dict[str, float]) -> None:
