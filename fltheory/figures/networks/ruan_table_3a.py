@@ -24,6 +24,7 @@ from fltheory.deep.networks import MLP
 from fltheory.engines import simulate
 from fltheory.experiment import Experiment
 from fltheory.figures.networks import _mnist
+from fltheory.figures.schemes import COMPARED, SCHEMES, compared, gains
 from fltheory.figures.study import Data, Study, Table
 from fltheory.participation import Participation
 from fltheory.rates import Inverse
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 SIZES = Pareto(min_size=20, max_size=400)
 SPLITS: dict[str, Split] = {"IID": Iid(sizes=SIZES), "one label": ClassesPerClient(classes=1, sizes=SIZES)}
-SCHEMES, SETS = ("A", "B", "C"), (1, 4, 8)
+SETS = (1, 4, 8)
 SCALE, SHIFT = 2.0, 10.0
 PUBLISHED = {"IID": {1: (-0.6, 0.3), 4: (8.3, 0.7), 8: (11.8, 2.4)}, "one label": {1: (0.2, -0.3), 4: (33.8, 3.3)}}
 
@@ -81,30 +82,13 @@ def accuracy(task: DeepProblem, scheme: str, traces: int, rounds: int, seed: int
     return float(simulate(run, seed=seed, replicates=1, record=Record(consensus=False)).curve("accuracy")[0, -1])
 
 
-def gains(cell: dict[str, Any]) -> list[tuple[float, float]]:
-    """Return mean and standard error of B over A and of C over B in percentage points."""
-    a, b, c = 100 * np.array(cell["accuracy"])
-    root = float(np.sqrt(len(a)))
-    return [(float(np.mean(d)), float(np.std(d, ddof=1)) / root) for d in (b - a, c - b)]
-
-
 def table(data: Data) -> Table:
     """Return one row per split and number of traces."""
-    rows = []
-    for cell in data["cells"]:
-        published = data["published"][cell["split"]].get(str(cell["traces"]))
-        rows.append(
-            (
-                cell["split"],
-                str(cell["traces"]),
-                *(f"{value:.1f}" for value in 100 * np.array(cell["accuracy"]).mean(axis=1)),
-                *(f"{mean:.1f} ± {error:.1f}" for mean, error in gains(cell)),
-                *(f"{value:.1f}" for value in published or ()),
-                *(("not readable",) * 2 if published is None else ()),
-            )
-        )
-    columns = ("data", "traces", *(f"accuracy {scheme} (%)" for scheme in SCHEMES), "B − A (points)", "C − B (points)")
-    return Table(columns=(*columns, "B − A, published", "C − B, published"), rows=tuple(rows))
+    rows = tuple(
+        (cell["split"], *compared(cell, data["published"][cell["split"]].get(str(cell["traces"]))))
+        for cell in data["cells"]
+    )
+    return Table(columns=("data", *COMPARED), rows=rows)
 
 
 def caption(data: Data) -> str:

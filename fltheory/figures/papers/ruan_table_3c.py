@@ -19,6 +19,7 @@ import numpy as np
 
 from fltheory.algorithms.ruan import Ruan
 from fltheory.experiment import Experiment
+from fltheory.figures.schemes import COMPARED, SCHEMES, compared, gains
 from fltheory.figures.study import Data, Study, Table
 from fltheory.logistic.problem import LogisticProblem
 from fltheory.logistic.synthetic import synthetic
@@ -38,7 +39,6 @@ from fltheory.studies.flexible_participation import (
 )
 
 CLIENTS, SMALLEST, LARGEST = 50, 20, 400
-SCHEMES = ("A", "B", "C")
 SPREADS = (0.0, 1.0)
 PUBLISHED: dict[float, tuple[tuple[float, float], ...]] = {
     0.0: ((-0.6, 0.5), (2.1, 0.1), (6.6, 0.0), (9.0, 0.7), (11.6, 3.0), (16.4, 2.5), (6.3, 1.9), (14.4, 2.8)),
@@ -109,44 +109,14 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     }
 
 
-def gains(cell: dict[str, Any]) -> list[tuple[float, float]]:
-    """Return mean and standard error of B over A and of C over B in percentage points."""
-    a, b, c = 100 * np.array(cell["accuracy"])
-    root = float(np.sqrt(len(a)))
-    return [(float(np.mean(d)), float(np.std(d, ddof=1)) / root) for d in (b - a, c - b)]
-
-
 def table(data: Data) -> Table:
     """Return one row per data set and number of traces."""
     rows = []
     for cell in data["cells"]:
-        a, b, c = 100 * np.array(cell["accuracy"]).mean(axis=1)
         known = data["published"][str(cell["spread"])]
         published = known[cell["traces"] - 1] if cell["traces"] <= len(known) else None
-        rows.append(
-            (
-                f"({cell['spread']:g}, {cell['spread']:g})",
-                str(cell["traces"]),
-                *(f"{value:.1f}" for value in (a, b, c)),
-                *(f"{mean:.1f} ± {error:.1f}" for mean, error in gains(cell)),
-                *(f"{value:.1f}" for value in published or ()),
-                *(("not readable",) * 2 if published is None else ()),
-            )
-        )
-    return Table(
-        columns=(
-            "SYNTHETIC",
-            "traces",
-            "accuracy A (%)",
-            "accuracy B (%)",
-            "accuracy C (%)",
-            "B − A (points)",
-            "C − B (points)",
-            "B − A, published",
-            "C − B, published",
-        ),
-        rows=tuple(rows),
-    )
+        rows.append((f"({cell['spread']:g}, {cell['spread']:g})", *compared(cell, published)))
+    return Table(columns=("SYNTHETIC", *COMPARED), rows=tuple(rows))
 
 
 def caption(data: Data) -> str:
