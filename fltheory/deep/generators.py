@@ -134,6 +134,7 @@ def federate(
         judged=judged,
         fisher_samples=fisher_samples,
         seed=seed,
+        origin=f"{data.name}, {split}, samples={samples}, own_tests={own_tests}, seed={seed}",
     )
 
 

@@ -64,6 +64,8 @@ class DeepProblem:
         Most samples of a client from which it computes Fisher information: its first ones; ``None`` uses all.
     seed
         Seed of the first model.
+    origin
+        Where the samples come from and how they were dealt, in words; for the record only.
     """
 
     network: Network
@@ -77,6 +79,7 @@ class DeepProblem:
     judged: int = 2000
     fisher_samples: int | None = None
     seed: int = 0
+    origin: str = ""
     _kept: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -3,6 +3,8 @@
 import importlib.metadata
 import json
 import subprocess
+import sys
+import types
 from pathlib import Path
 
 import fltheory
@@ -78,3 +80,14 @@ def test_the_code_is_told_apart_by_its_files(tmp_path: Path) -> None:
     assert provenance.digest(tmp_path, deep=True) == before  # only shows results
     (tmp_path / "a.py").write_text("x = 2\n")
     assert provenance.digest(tmp_path, deep=True) != before
+
+
+def test_pytorch_is_named_where_it_was_used_and_changes_no_verdict(monkeypatch):
+    before = provenance.code()
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert "torch" not in provenance.versions()
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    monkeypatch.setattr(provenance, "_version", lambda name: f"{name} 7")
+    assert provenance.versions()["torch"] == "torch 7"
+    provenance.code.cache_clear()
+    assert provenance.code() == before

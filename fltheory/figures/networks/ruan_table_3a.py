@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fltheory.algorithms.ruan import Ruan
 from fltheory.datasets.sizes import Pareto
 from fltheory.datasets.splits import ClassesPerClient, Iid, Split

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.metadata
 from collections import Counter
 from typing import Any
 
@@ -311,3 +312,26 @@ def test_personal_models_do_better_at_home() -> None:
     )
     runs = simulate(experiment, replicates=1, seed=1)
     assert runs.curve("personal_accuracy")[0, -1] > runs.curve("accuracy")[0, -1] + 0.1
+
+
+def test_results_name_the_data_the_split_and_pytorch() -> None:
+    problem = federate(
+        fashion_sample(),
+        network=MLP(hidden=(4,)),
+        split=Dirichlet(concentration=0.3),
+        num_clients=5,
+        samples=100,
+        seed=3,
+    )
+    experiment = Experiment(
+        problem=problem,
+        algorithm=FedAvg(),
+        participation=Participation(num_clients=5, local_steps=1),
+        rounds=1,
+        rate=0.1,
+    )
+    record = simulate(experiment, replicates=1).provenance
+    origin = record["experiment"]["problem"]["origin"]
+    assert origin.startswith("fashion-mnist-sample, Dirichlet(concentration=0.3")
+    assert origin.endswith("samples=100, own_tests=50, seed=3")
+    assert record["versions"]["torch"] == importlib.metadata.version("torch")
