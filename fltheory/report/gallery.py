@@ -57,7 +57,7 @@ def document(directory: Path, docs: Path) -> Path:
         "",
         "Every figure and table, with the command that makes it; captions are computed from the numbers. Made by",
         "`fltheory validate` and `python -m fltheory.report.gallery results/figures docs`; vector graphics and the",
-        "numbers are then in `results/figures`.",
+        "numbers are then in `results/figures`. Those with networks on real data are drawn by name beforehand.",
         "",
     ]
     for entry in entries(directory):
