@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -109,6 +109,9 @@ class EngineOracle(Oracle, Protocol):
 
 class Problem(Protocol):
     """A federated objective with its noise."""
+
+    packages: ClassVar[tuple[str, ...]]
+    """What its numbers depend on besides what all numbers do: packages whose versions are recorded."""
 
     @property
     def num_clients(self) -> int: ...

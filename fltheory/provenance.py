@@ -7,7 +7,6 @@ import functools
 import hashlib
 import importlib.util
 import platform
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +18,7 @@ from fltheory.recording import Record
 HOME = Path(__file__).parent
 """Folder of the package."""
 
-_PACKAGES, _EXTRA = ("numpy", "scipy", "numba"), "torch"
+_PACKAGES = ("numpy", "scipy", "numba")
 _SHOWING = ("cli", "figures", "report")
 
 
@@ -51,19 +50,13 @@ def _head(folder: Path) -> str:
         return ""
 
 
-def versions() -> Mapping[str, str]:
-    """Return the versions of Python, this package and what its numbers depend on; of PyTorch, if it has been used."""
-    used = {_EXTRA: _version(_EXTRA)} if _EXTRA in sys.modules else {}
-    return MappingProxyType({**_always(), **used})
-
-
 @functools.cache
-def _always() -> Mapping[str, str]:
-    names = ("fltheory", *_PACKAGES)
+def versions(*more: str) -> Mapping[str, str]:
+    """Return the versions of Python, this package and what its numbers depend on, and of ``more`` packages."""
+    names = ("fltheory", *_PACKAGES, *more)
     return MappingProxyType({"python": platform.python_version(), **{name: _version(name) for name in names}})
 
 
-@functools.cache
 def _version(name: str) -> str:
     """Return the version of a package: from the name of the folder about it, or else by asking Python."""
     spec = importlib.util.find_spec(name)
@@ -92,7 +85,7 @@ def digest(folder: Path, *, deep: bool) -> bytes:
 @functools.cache
 def code() -> str:
     """Return a name for the state of this package and of what its numbers depend on."""
-    return hashlib.sha256(repr(sorted(_always().items())).encode() + digest(HOME, deep=True)).hexdigest()
+    return hashlib.sha256(repr(sorted(versions().items())).encode() + digest(HOME, deep=True)).hexdigest()
 
 
 def provenance(
@@ -105,7 +98,7 @@ def provenance(
         "replicates": replicates,
         "experiment": describe(experiment),
         "record": describe(record),
-        "versions": dict(versions()),
+        "versions": dict(versions(*experiment.problem.packages)),
         "commit": commit(),
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         **more,

@@ -143,7 +143,7 @@ def _summary(configuration: Configuration, directory: Path, results: list[Result
         "output": str(directory),
         "results": entries,
         "figures": ["figure.svg", "figure.png"] if any(result.trajectories for result in results) else [],
-        "versions": dict(versions()),
+        "versions": dict(versions(*configuration.experiments[0][1].problem.packages)),
         "commit": commit(),
     }
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class DeepProblem:
     origin
         Where the samples come from and how they were dealt, in words; for the record only.
     """
+
+    packages: ClassVar[tuple[str, ...]] = ("torch",)
 
     network: Network
     train: Examples

@@ -71,6 +71,8 @@ class Study:
         Whether ``compute`` takes the verdicts of a ledger as well: ``compute(quick=..., seed=..., ledger=...)``.
     needs
         What it needs besides this package: an extra, or the name of a data set.
+    packages
+        Packages whose versions are recorded besides those on which all numbers depend.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Study:
     weight: int = 1
     judged: bool = False
     needs: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.draw is None and self.table is None:
@@ -147,7 +150,7 @@ def produce(study: Study, directory: Path, *, quick: bool = False, seed: int = 0
         "command": command(study, quick=quick, seed=seed, ledger=ledger),
         "seed": seed,
         "quick": quick,
-        "versions": dict(versions()),
+        "versions": dict(versions(*study.packages)),
         "commit": commit(),
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "data": data,

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -108,6 +108,8 @@ class LogisticProblem:
     test
         Held-out samples for :meth:`accuracy`.
     """
+
+    packages: ClassVar[tuple[str, ...]] = ()
 
     train: Samples
     num_classes: int

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -68,6 +69,8 @@ class Quadratic:
     start
         Model before round 0, in the coordinates of the model, shape ``(dim,)``.
     """
+
+    packages: ClassVar[tuple[str, ...]] = ()
 
     hessian: Floats
     linear: Floats

@@ -151,7 +151,7 @@ def _work(source: Source, place: int, index: int, which: int, threads: int | Non
         "error": result.error,
         "final": {} if result.trajectories is None else final(result.trajectories),
         "seconds": round(result.seconds, 3),
-        "versions": dict(provenance.versions()),
+        "versions": dict(provenance.versions(*experiment.problem.packages)),
         "commit": provenance.commit(),
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }

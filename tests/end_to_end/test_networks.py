@@ -5,6 +5,7 @@ Most tests read the sample in ``tests/data``; those of the full Fashion-MNIST ar
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import re
 import sys
@@ -108,6 +109,7 @@ def test_a_sweep_over_the_split_in_two_processes(here: Path) -> None:
     assert "* is the smallest last loss of its point" in done.stdout
     assert re.search(r"^\s*0\.1\s+APFL\s", done.stdout, re.MULTILINE)
     document = json.loads(Path("results/clothes/summary.json").read_text(encoding="utf-8"))
+    assert document["versions"]["torch"] == importlib.metadata.version("torch")
     assert document["compared_by"] == "loss"
     assert document["figures"] == ["figure.svg", "figure.png"]
     values = {(one["point"]["problem.split.concentration"], one["label"]): one for one in document["results"]}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CLIENTS, BATCH = 100, 10
 """Clients and samples per step, as in all papers that use MNIST."""
 
-NEEDS = ("PyTorch", "mnist")
+NEEDS, PACKAGES = ("PyTorch", "mnist"), ("torch",)
 
 
 @functools.cache

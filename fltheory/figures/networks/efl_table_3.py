@@ -154,4 +154,5 @@ study = Study(
     table=table,
     weight=50,
     needs=_mnist.NEEDS,
+    packages=_mnist.PACKAGES,
 )

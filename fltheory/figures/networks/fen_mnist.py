@@ -213,6 +213,7 @@ studies = (
         together=_TOGETHER,
         weight=100,
         needs=_mnist.NEEDS,
+        packages=_mnist.PACKAGES,
     ),
     Study(
         name="fen-tables-2-3-mnist",
@@ -224,5 +225,6 @@ studies = (
         together=_TOGETHER,
         weight=100,
         needs=_mnist.NEEDS,
+        packages=_mnist.PACKAGES,
     ),
 )

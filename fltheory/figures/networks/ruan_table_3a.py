@@ -114,4 +114,5 @@ study = Study(
     table=table,
     weight=100,
     needs=_mnist.NEEDS,
+    packages=_mnist.PACKAGES,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +59,7 @@ def test_every_one_is_computed_and_written(tmp_path: Path, name: str) -> None:
     saved = produce(studies(networks=True)[name], tmp_path, quick=True, seed=1)
     record = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
     assert record["caption"] == saved.caption
+    assert record["versions"]["torch"] == importlib.metadata.version("torch")
     assert saved.caption.endswith(".")
     study = saved.study
     if study.table is not None:
