@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import keep_absent
-from fltheory.checks import Floats
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import keep_absent
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 def validate(owner: str, *, l1: float, l2: float, epsilon: float, positive_l2: bool = False) -> None:
     """Check the three parameters; ``positive_l2`` if the algorithm divides by ``l2``."""
-    checks.real(owner, "l1", l1, low=0)
-    checks.real(owner, "l2", l2, low=0, open_low=positive_l2)
-    checks.real(owner, "epsilon", epsilon, low=0)
+    arguments.real(owner, "l1", l1, low=0)
+    arguments.real(owner, "l2", l2, low=0, open_low=positive_l2)
+    arguments.real(owner, "epsilon", epsilon, low=0)
 
 
 def piecewise(l1: float, epsilon: float) -> str:
@@ -49,4 +49,5 @@ def solve(
     """Return the local models: solutions of the sub-problem, or its subgradient steps from ``sent``."""
     if exact:
         return keep_absent(work.active, oracle.prox(sent, pull=l2, l1=l1, linear=linear), sent)
-    return oracle.local_steps(sent, work, correction=linear, pull=l2, anchor=sent, l1=l1, l1_anchor=sent)
+    how = LocalSteps(correction=linear, pull=l2, anchor=sent, l1=l1, l1_anchor=sent)
+    return oracle.local_steps(sent, work, how)

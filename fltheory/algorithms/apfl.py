@@ -28,11 +28,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import Oracle, Round
 
 
 class State(NamedTuple):
@@ -69,8 +69,8 @@ class APFL(Algorithm):
     adaptive: bool = False
 
     def __post_init__(self) -> None:
-        checks.real("APFL", "mixing", self.mixing, low=0, high=1)
-        checks.boolean("APFL", "adaptive", self.adaptive)
+        arguments.real("APFL", "mixing", self.mixing, low=0, high=1)
+        arguments.boolean("APFL", "adaptive", self.adaptive)
 
     @property
     def not_affine(self) -> str:
@@ -82,14 +82,14 @@ class APFL(Algorithm):
             return State(w=start, v=v)
         return AdaptiveState(w=start, v=v, alpha=np.full((*v.shape[:2], 1), float(self.mixing)))
 
-    def round(self, state: State | AdaptiveState, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State | AdaptiveState, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         local, v = np.repeat(sent, oracle.num_clients, axis=1), state.v
         alpha = self._alpha(state)
         for k in range(int(work.steps.max())):
             batch = oracle.minibatch(k)
             working = work.steps > k
-            rate = work.rate * working[:, :, None]
+            rate = work.rate_of(k) * working[:, :, None]
             shared = oracle.gradient(local, batch, active=working)
             mixed = oracle.gradient(alpha * v + (1.0 - alpha) * local, batch, active=working)
             slope = np.sum((v - local) * mixed, axis=2, keepdims=True) if self.adaptive else 0.0
@@ -99,7 +99,7 @@ class APFL(Algorithm):
         moved = local - sent
         w = state.w + aggregate(work.weights, moved)
         after = AdaptiveState(w=w, v=v, alpha=np.asarray(alpha)) if self.adaptive else State(w=w, v=v)
-        return Outcome(after, local, uplink=(Message(moved),), downlink=(Message(sent),))
+        return RoundResult(after, local, uplink=(Message(moved),), downlink=(Message(sent),))
 
     def personal(self, state: State | AdaptiveState) -> Floats:
         alpha = self._alpha(state)

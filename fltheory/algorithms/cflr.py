@@ -53,12 +53,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent, no_curvature
-from fltheory.checks import Floats
-from fltheory.communication import Message
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent, no_curvature
+from fltheory.communication.messages import Message
 from fltheory.errors import InvalidParameter
-from fltheory.oracle import Oracle, Round
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -102,12 +102,12 @@ class CFLR(Algorithm):
     server_rate: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.choice("CFLR", "weighting", self.weighting, ["uniform", "geometric", "current"])
-        checks.real("CFLR", "forgetting", self.forgetting, low=0, high=1, open_low=True, open_high=True)
-        checks.choice("CFLR", "form", self.form, ["weighted", "sum"])
-        checks.choice("CFLR", "curvature", self.curvature, ["exact", "diagonal", "fisher", "empirical-fisher"])
-        checks.choice("CFLR", "gradient", self.gradient, ["full", "stochastic"])
-        checks.real("CFLR", "server_rate", self.server_rate, low=0, open_low=True)
+        arguments.choice("CFLR", "weighting", self.weighting, ["uniform", "geometric", "current"])
+        arguments.real("CFLR", "forgetting", self.forgetting, low=0, high=1, open_low=True, open_high=True)
+        arguments.choice("CFLR", "form", self.form, ["weighted", "sum"])
+        arguments.choice("CFLR", "curvature", self.curvature, ["exact", "diagonal", "fisher", "empirical-fisher"])
+        arguments.choice("CFLR", "gradient", self.gradient, ["full", "stochastic"])
+        arguments.real("CFLR", "server_rate", self.server_rate, low=0, open_low=True)
         if self.form == "sum" and self.weighting != "uniform":
             raise InvalidParameter(
                 f"CFLR.form must be 'weighted' when weighting={self.weighting!r}, got form='sum'; "
@@ -131,18 +131,17 @@ class CFLR(Algorithm):
             curvature=no_curvature(oracle, start, self.curvature),
         )
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         share = self._share(work.index + 1)
         # ``gain`` turns the stored memory into G/pi and H/pi; ``keep`` and ``add`` renew it after the round.
         gain, keep, add = ((1.0 - share) / share, 1.0 - share, share) if self.form == "weighted" else (1.0, 1.0, 1.0)
-        local = oracle.local_steps(
-            sent, work, rate=work.rate * share, correction=gain * state.gradient, pull=gain * state.curvature
-        )
+        how = LocalSteps(rate_factor=share, correction=gain * state.gradient, pull=gain * state.curvature)
+        local = oracle.local_steps(sent, work, how)
         moved = local - sent
         w = state.w + self.server_rate * aggregate(work.weights, moved)
         if self.weighting == "current":
-            return Outcome(state._replace(w=w), local, uplink=(Message(moved),), downlink=(Message(sent),))
+            return RoundResult(state._replace(w=w), local, uplink=(Message(moved),), downlink=(Message(sent),))
 
         batch = None if self.gradient == "full" else oracle.minibatch(work.local_steps)
         fresh = oracle.gradient(local, batch, active=work.active)
@@ -153,7 +152,7 @@ class CFLR(Algorithm):
             gradient=keep_absent(work.active, keep * state.gradient + add * constant, state.gradient),
             curvature=keep_absent(work.active, keep * state.curvature + add * curvature, state.curvature),
         )
-        return Outcome(
+        return RoundResult(
             after,
             local,
             uplink=(Message(moved), Message(fresh), self._curvature_message(curvature, oracle.dim)),

@@ -33,11 +33,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, keep_absent, no_curvature
-from fltheory.checks import Floats
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, keep_absent, no_curvature
 from fltheory.errors import InvalidParameter
-from fltheory.oracle import Oracle, Round
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -70,9 +70,9 @@ class Continual(Algorithm):
     fisher: str = "fisher"
 
     def __post_init__(self) -> None:
-        checks.choice("Continual", "variant", self.variant, ["naive", "ewc"])
-        checks.real("Continual", "strength", self.strength, low=0)
-        checks.choice("Continual", "fisher", self.fisher, ["fisher", "empirical-fisher"])
+        arguments.choice("Continual", "variant", self.variant, ["naive", "ewc"])
+        arguments.real("Continual", "strength", self.strength, low=0)
+        arguments.choice("Continual", "fisher", self.fisher, ["fisher", "empirical-fisher"])
 
     @property
     def rotation_equivariant(self) -> bool:
@@ -94,12 +94,12 @@ class Continual(Algorithm):
             return State(w=start, curvature=np.zeros((1, 1, oracle.dim)))
         return State(w=start, curvature=no_curvature(oracle, start, self.fisher))
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         start = state.w[:, None]
         if self.variant == "naive":
             local = oracle.local_steps(start, work)
-            return Outcome(state._replace(w=local[:, 0]), local, uplink=(), downlink=())
-        local = oracle.local_steps(start, work, pull=self.strength * state.curvature, anchor=start)
+            return RoundResult(state._replace(w=local[:, 0]), local, uplink=(), downlink=())
+        local = oracle.local_steps(start, work, LocalSteps(pull=self.strength * state.curvature, anchor=start))
         total = state.curvature + oracle.curvature(local, self.fisher)
         curvature = keep_absent(work.active, total, state.curvature)
-        return Outcome(State(w=local[:, 0], curvature=curvature), local, uplink=(), downlink=())
+        return RoundResult(State(w=local[:, 0], curvature=curvature), local, uplink=(), downlink=())

@@ -13,7 +13,8 @@ with the Fisher diagonals :math:`u_j` and :math:`v_j = u_j \odot w_j` that the c
 
 (0 if :math:`s_i = 0`; scheme C of :mod:`fltheory.algorithms.ruan`, with its fast-reboot factor), and broadcasts
 :math:`\mathrm{ST}(D)` with the new sums of :math:`u_j` and :math:`v_j`. ST is
-:class:`~fltheory.compression.SparseTernary`; ``compression = None`` sends everything, and both residuals stay 0.
+:class:`~fltheory.communication.compression.SparseTernary`; ``compression = None`` sends everything, and both residuals
+stay 0.
 
 Readings taken where the two versions of the paper are silent or disagree:
 
@@ -46,13 +47,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent, no_curvature
-from fltheory.checks import Floats
-from fltheory.communication import Coding, Message
-from fltheory.compression import TIES, SparseTernary, feedback
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent, no_curvature
+from fltheory.communication.compression import TIES, SparseTernary, feedback
+from fltheory.communication.messages import Coding, Message
 from fltheory.participation.schemes import Scheme, scheme_weights
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -81,7 +82,7 @@ class EFL(Algorithm):
     bookkeeping
         ``printed`` or ``consistent``: whether the server moves by ``D`` or by ``ST(D)``.
     ties
-        ``exact`` or ``threshold``, see :mod:`fltheory.compression`.
+        ``exact`` or ``threshold``, see :mod:`fltheory.communication.compression`.
     """
 
     name: ClassVar[str] = "efl"
@@ -95,12 +96,12 @@ class EFL(Algorithm):
     ties: str = "exact"
 
     def __post_init__(self) -> None:
-        checks.real("EFL", "elasticity", self.elasticity, low=0)
-        checks.choice("EFL", "fisher", self.fisher, ["fisher", "empirical-fisher"])
+        arguments.real("EFL", "elasticity", self.elasticity, low=0)
+        arguments.choice("EFL", "fisher", self.fisher, ["fisher", "empirical-fisher"])
         if self.compression is not None:
-            checks.real("EFL", "compression", self.compression, low=0, high=1, open_low=True)
-        checks.choice("EFL", "bookkeeping", self.bookkeeping, ["printed", "consistent"])
-        checks.choice("EFL", "ties", self.ties, TIES)
+            arguments.real("EFL", "compression", self.compression, low=0, high=1, open_low=True)
+        arguments.choice("EFL", "bookkeeping", self.bookkeeping, ["printed", "consistent"])
+        arguments.choice("EFL", "ties", self.ties, TIES)
 
     @property
     def rotation_equivariant(self) -> bool:
@@ -120,16 +121,15 @@ class EFL(Algorithm):
         u = self._per_client(no_curvature(oracle, start, self.fisher), oracle)
         return State(w=start, w_client=start, residual=np.zeros_like(start), client_residual=clients, u=u, v=clients)
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         compressor = None if self.compression is None else SparseTernary(fraction=self.compression, ties=self.ties)
         coding = Coding.DENSE if compressor is None else Coding.TERNARY
         begin = state.w_client[:, None]
-        local = oracle.local_steps(
-            begin,
-            work,
+        elastic = LocalSteps(
             correction=-self.elasticity * state.v.sum(axis=1, keepdims=True),
             pull=self.elasticity * state.u.sum(axis=1, keepdims=True),
         )
+        local = oracle.local_steps(begin, work, elastic)
         sent, left = feedback(compressor, state.client_residual, local - begin)
         fresh = self._per_client(oracle.curvature(local, self.fisher, active=work.active), oracle)
         u = keep_absent(work.active, fresh, state.u)
@@ -148,7 +148,7 @@ class EFL(Algorithm):
             v=v,
         )
         totals = (Message(u.sum(axis=1, keepdims=True)), Message(v.sum(axis=1, keepdims=True)))
-        return Outcome(
+        return RoundResult(
             after,
             local,
             uplink=(Message(sent, coding), Message(u), Message(v)),

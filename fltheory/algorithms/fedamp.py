@@ -22,7 +22,7 @@ Reading taken.
 * The client step is solved exactly (``exact``) or by the assigned number of gradient steps from :math:`w_i`.
 * The cloud uses the last known model of absent clients, who keep their own.
 * The paper's :math:`\sigma` is ``bandwidth`` in FedAMP and :math:`\kappa`, ``sharpness``, in HeurFedAMP.
-* The model that is judged is the plain mean of all :math:`w_i`; the personal ones are the algorithm's output.
+* The model that is recorded is the plain mean of all :math:`w_i`; the personal ones are the algorithm's output.
 
 Source: Huang et al., *Personalized cross-silo federated learning on non-IID data*, AAAI 2021.
 """
@@ -34,12 +34,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, keep_absent
-from fltheory.checks import Floats
-from fltheory.communication import Message
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, keep_absent
+from fltheory.communication.messages import Message
 from fltheory.errors import NotApplicable
-from fltheory.oracle import Oracle, Round
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 _ROUNDING = 1e-9
 
@@ -83,11 +83,11 @@ class FedAMP(Algorithm):
 
     def __post_init__(self) -> None:
         for field in ("attraction", "cloud_rate", "bandwidth"):
-            checks.real("FedAMP", field, getattr(self, field), low=0, open_low=True)
-        checks.boolean("FedAMP", "heuristic", self.heuristic)
-        checks.real("FedAMP", "self_weight", self.self_weight, low=0, high=1)
-        checks.real("FedAMP", "sharpness", self.sharpness, low=0)
-        checks.boolean("FedAMP", "exact", self.exact)
+            arguments.real("FedAMP", field, getattr(self, field), low=0, open_low=True)
+        arguments.boolean("FedAMP", "heuristic", self.heuristic)
+        arguments.real("FedAMP", "self_weight", self.self_weight, low=0, high=1)
+        arguments.real("FedAMP", "sharpness", self.sharpness, low=0)
+        arguments.boolean("FedAMP", "exact", self.exact)
 
     @property
     def not_affine(self) -> str:
@@ -98,15 +98,15 @@ class FedAMP(Algorithm):
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w_i=np.repeat(start[:, None], oracle.num_clients, axis=1))
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         weights = self._by_angle(state.w_i) if self.heuristic else self._by_distance(state.w_i)
         mixture = state.w_i + weights @ state.w_i - weights.sum(axis=2, keepdims=True) * state.w_i
         pull = self.attraction / self.cloud_rate
         if self.exact:
             local = keep_absent(work.active, oracle.prox(mixture, pull=pull), state.w_i)
         else:
-            local = oracle.local_steps(state.w_i, work, pull=pull, anchor=mixture)
-        return Outcome(State(w_i=local), local, uplink=(Message(local),), downlink=(Message(mixture),))
+            local = oracle.local_steps(state.w_i, work, LocalSteps(pull=pull, anchor=mixture))
+        return RoundResult(State(w_i=local), local, uplink=(Message(local),), downlink=(Message(mixture),))
 
     def model(self, state: State) -> Floats:
         mean: Floats = state.w_i.mean(axis=1)

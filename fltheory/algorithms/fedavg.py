@@ -17,11 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import Oracle, Round
 
 
 class State(NamedTuple):
@@ -46,14 +46,14 @@ class FedAvg(Algorithm):
     server_rate: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.real("FedAvg", "server_rate", self.server_rate, low=0, open_low=True)
+        arguments.real("FedAvg", "server_rate", self.server_rate, low=0, open_low=True)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start)
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         local = oracle.local_steps(sent, work)
         moved = local - sent
         w = state.w + self.server_rate * aggregate(work.weights, moved)
-        return Outcome(State(w=w), local, uplink=(Message(moved),), downlink=(Message(sent),))
+        return RoundResult(State(w=w), local, uplink=(Message(moved),), downlink=(Message(sent),))

@@ -30,11 +30,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -64,24 +64,25 @@ class FedDyn(Algorithm):
     exact: bool = False
 
     def __post_init__(self) -> None:
-        checks.real("FedDyn", "alpha", self.alpha, low=0, open_low=True)
-        checks.boolean("FedDyn", "exact", self.exact)
+        arguments.real("FedDyn", "alpha", self.alpha, low=0, open_low=True)
+        arguments.boolean("FedDyn", "exact", self.exact)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         h_i = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
         return State(w=start, h=np.zeros_like(start), h_i=h_i)
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         if self.exact:
             solved = oracle.prox(sent, pull=self.alpha, linear=-state.h_i)
             local = keep_absent(work.active, solved, sent)
         else:
-            local = oracle.local_steps(sent, work, correction=-state.h_i, pull=self.alpha, anchor=sent)
+            how = LocalSteps(correction=-state.h_i, pull=self.alpha, anchor=sent)
+            local = oracle.local_steps(sent, work, how)
         # An absent client has not moved, so this leaves its memory as it was.
         moved = local - sent
         h_i = state.h_i - self.alpha * moved
         h = aggregate(work.p, h_i)
         anyone = work.active.any(axis=1, keepdims=True)
         w = np.where(anyone, state.w + aggregate(work.weights, moved) - h / self.alpha, state.w)
-        return Outcome(State(w=w, h=h, h_i=h_i), local, uplink=(Message(moved),), downlink=(Message(sent),))
+        return RoundResult(State(w=w, h=h, h_i=h_i), local, uplink=(Message(moved),), downlink=(Message(sent),))

@@ -14,6 +14,7 @@ Reading taken.
   over participants weighted by :math:`p` and each displacement divided by its own step count,
   :math:`\sum_i p_i \delta_i = 0` survives any participation, and the minimiser of :math:`\sum_i p_i f_i` is the fixed
   point. The server model moves with the weights of the sampling design.
+* Where steps have rates of their own, :math:`s_i\eta_l` is the sum of the rates of the steps completed.
 * No compression: the quantised variant FedCOMGATE is not covered.
 * A participant receives the model to start from and, afterwards, the mean; both are counted.
 
@@ -31,11 +32,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -61,21 +62,21 @@ class FedGATE(Algorithm):
     server_rate: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.real("FedGATE", "server_rate", self.server_rate, low=0, open_low=True)
+        arguments.real("FedGATE", "server_rate", self.server_rate, low=0, open_low=True)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, delta=np.zeros((start.shape[0], oracle.num_clients, oracle.dim)))
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
-        local = oracle.local_steps(sent, work, correction=-state.delta)
+        local = oracle.local_steps(sent, work, LocalSteps(correction=-state.delta))
         moved = local - sent
-        u = -moved / (np.maximum(work.steps, 1)[:, :, None] * work.rate)
+        u = -moved / work.rate_sum
         share = work.p * work.active
         total = share.sum(axis=1, keepdims=True)
         mean = aggregate(share / np.where(total > 0, total, 1.0), u)[:, None]
         delta = keep_absent(work.active, state.delta + u - mean, state.delta)
         w = state.w + self.server_rate * aggregate(work.weights, moved)
-        return Outcome(
+        return RoundResult(
             State(w=w, delta=delta), local, uplink=(Message(moved),), downlink=(Message(sent), Message(mean))
         )

@@ -17,6 +17,9 @@ Reading taken.
 * FedAvg is the same formula with weights proportional to :math:`\omega_i \|a_i\|_1`; with equal step counts,
   :math:`\rho = 0` and weights that sum to one the two agree.
 
+Where steps have rates of their own, :math:`\eta_l` is their mean over the assigned steps, and
+:math:`\eta_l a_{i,k} = \eta_k \prod_{k<j<s_i} (1 - \eta_j\rho)`.
+
 A step count travels with each displacement; it is not counted as communication.
 
 Source: Wang et al., *Tackling the objective inconsistency problem in heterogeneous federated optimization*, NeurIPS
@@ -30,11 +33,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -66,34 +69,39 @@ class FedNova(Algorithm):
     server_momentum: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.real("FedNova", "prox", self.prox, low=0)
+        arguments.real("FedNova", "prox", self.prox, low=0)
         if self.effective_steps is not None:
-            checks.real("FedNova", "effective_steps", self.effective_steps, low=0, open_low=True)
-        checks.real("FedNova", "server_momentum", self.server_momentum, low=0, high=1, open_high=True)
+            arguments.real("FedNova", "effective_steps", self.effective_steps, low=0, open_low=True)
+        arguments.real("FedNova", "server_momentum", self.server_momentum, low=0, high=1, open_high=True)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, b=np.zeros_like(start))
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
-        local = oracle.local_steps(sent, work, pull=self.prox, anchor=sent)
+        local = oracle.local_steps(sent, work, LocalSteps(pull=self.prox, anchor=sent))
         moved = local - sent
-        norms = self._norms(work)
+        norms, unit = self._norms(work), work.mean_rate
         effective: Floats | float
         if self.effective_steps is None:
             total = work.weights.sum(axis=1, keepdims=True)
             effective = (work.weights * norms).sum(axis=1, keepdims=True) / np.where(total > 0, total, 1.0)
         else:
             effective = self.effective_steps
-        # A participant's norm is at least 1 (its last gradient counts fully), so the guard only meets absent clients.
-        direction = -aggregate(work.weights * effective / np.maximum(norms, 1.0), moved) / work.rate
+        direction = -aggregate(work.weights * effective / np.where(norms > 0.0, norms, 1.0), moved) / unit
         anyone = work.active.any(axis=1, keepdims=True)
         b = np.where(anyone, self.server_momentum * state.b + direction, state.b)
-        w = np.where(anyone, state.w - work.rate * b, state.w)
-        return Outcome(State(w=w, b=b), local, uplink=(Message(moved),), downlink=(Message(sent),))
+        w = np.where(anyone, state.w - unit * b, state.w)
+        return RoundResult(State(w=w, b=b), local, uplink=(Message(moved),), downlink=(Message(sent),))
 
     def _norms(self, work: Round) -> Floats:
         """Return ``||a_i||_1``, shape ``(replicates | 1, clients)``; 0 for absent clients."""
-        powers = abs(1.0 - work.rate * self.prox) ** np.arange(int(work.steps.max()))
-        sums: Floats = np.concatenate([[0.0], np.cumsum(powers)])
-        return sums[work.steps]
+        most = int(work.steps.max())
+        if len(work.rates) == 1:
+            powers = abs(1.0 - work.rate * self.prox) ** np.arange(most)
+            sums: Floats = np.concatenate([[0.0], np.cumsum(powers)])
+            return sums[work.steps]
+        lengths = [0.0]
+        for rate in work.rates[:most]:
+            lengths.append(lengths[-1] * abs(1.0 - rate * self.prox) + rate)
+        return np.array(lengths)[work.steps] / work.mean_rate

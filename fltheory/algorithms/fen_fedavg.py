@@ -34,12 +34,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
 from fltheory.algorithms import _elastic
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate
-from fltheory.checks import Floats
-from fltheory.communication import Coding, Message
-from fltheory.oracle import Oracle, Round
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate
+from fltheory.communication.messages import Coding, Message
+from fltheory.problems.oracle import Oracle, Round
 
 
 class State(NamedTuple):
@@ -75,8 +75,8 @@ class FedElasticNet1(Algorithm):
 
     def __post_init__(self) -> None:
         _elastic.validate("FedElasticNet1", l1=self.l1, l2=self.l2, epsilon=self.epsilon)
-        checks.boolean("FedElasticNet1", "exact", self.exact)
-        checks.choice("FedElasticNet1", "weights", self.weights, ["design", "all", "participants"])
+        arguments.boolean("FedElasticNet1", "exact", self.exact)
+        arguments.choice("FedElasticNet1", "weights", self.weights, ["design", "all", "participants"])
 
     @property
     def rotation_equivariant(self) -> bool:
@@ -89,12 +89,12 @@ class FedElasticNet1(Algorithm):
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start)
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         local = _elastic.solve(oracle, work, sent, exact=self.exact, l1=self.l1, l2=self.l2)
         moved = _elastic.cut(local - sent, self.epsilon)
         w = state.w + aggregate(self._weights(work), moved)
-        return Outcome(State(w=w), local, uplink=(Message(moved, Coding.SPARSE),), downlink=(Message(sent),))
+        return RoundResult(State(w=w), local, uplink=(Message(moved, Coding.SPARSE),), downlink=(Message(sent),))
 
     def _weights(self, work: Round) -> Floats:
         if self.weights == "design":

@@ -51,12 +51,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
 from fltheory.algorithms import _elastic
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
-from fltheory.checks import Floats
-from fltheory.communication import Coding, Message
-from fltheory.oracle import Oracle, Round
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent
+from fltheory.communication.messages import Coding, Message
+from fltheory.problems.oracle import Oracle, Round
 
 
 class State(NamedTuple):
@@ -94,8 +94,8 @@ class FedElasticNet3(Algorithm):
 
     def __post_init__(self) -> None:
         _elastic.validate("FedElasticNet3", l1=self.l1, l2=self.l2, epsilon=self.epsilon, positive_l2=True)
-        checks.boolean("FedElasticNet3", "exact", self.exact)
-        checks.choice("FedElasticNet3", "memory_rule", self.memory_rule, ["sign", "subgradient"])
+        arguments.boolean("FedElasticNet3", "exact", self.exact)
+        arguments.choice("FedElasticNet3", "memory_rule", self.memory_rule, ["sign", "subgradient"])
 
     @property
     def rotation_equivariant(self) -> bool:
@@ -109,7 +109,7 @@ class FedElasticNet3(Algorithm):
         clients = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
         return State(w=start, h=np.zeros_like(start), h_i=clients)
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         local = _elastic.solve(oracle, work, sent, exact=self.exact, l1=self.l1, l2=self.l2, linear=-state.h_i)
         moved = local - sent
@@ -128,7 +128,7 @@ class FedElasticNet3(Algorithm):
             uplink = (*uplink, Message(np.where(upload == 0.0, -force, 0.0), Coding.SPARSE))
         anyone = work.active.any(axis=1, keepdims=True)
         w = np.where(anyone, state.w + aggregate(work.weights, upload) - h / self.l2, state.w)
-        return Outcome(State(w=w, h=h, h_i=h_i), local, uplink=uplink, downlink=(Message(sent),))
+        return RoundResult(State(w=w, h=h, h_i=h_i), local, uplink=uplink, downlink=(Message(sent),))
 
     def _force(self, moved: Floats) -> Floats:
         """Return the gradient of both penalties, with 0 as the sign of 0."""

@@ -20,6 +20,8 @@ here, so that it stays right when weights change. The paper weighs clients
 equally; here :math:`p_i` stands in place of ``1/N`` and the design's :math:`\omega_i` in place of ``1/S``, which
 keeps the minimiser of :math:`\sum_i p_i f_i` as the fixed point of the base algorithm.
 
+Where steps have rates of their own, :math:`s_i\eta_l` is the sum of the rates of the steps completed.
+
 With :math:`\lambda_1 = \lambda_2 = \epsilon = 0` this is SCAFFOLD with option II. Piecewise affine unless
 :math:`\lambda_1 = \epsilon = 0`. Published values (neural networks): :math:`\lambda_2 = 0`,
 :math:`\lambda_1 = 10^{-4}` or :math:`10^{-6}`, :math:`\epsilon` from :math:`10^{-4}` to :math:`9 \cdot 10^{-4}`.
@@ -34,12 +36,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
 from fltheory.algorithms import _elastic
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
-from fltheory.checks import Floats
-from fltheory.communication import Coding, Message
-from fltheory.oracle import Oracle, Round
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent
+from fltheory.communication.messages import Coding, Message
+from fltheory.problems.oracle import Oracle, Round
 
 
 class State(NamedTuple):
@@ -74,7 +76,7 @@ class FedElasticNet2(Algorithm):
 
     def __post_init__(self) -> None:
         _elastic.validate("FedElasticNet2", l1=self.l1, l2=self.l2, epsilon=self.epsilon)
-        checks.real("FedElasticNet2", "server_rate", self.server_rate, low=0, open_low=True)
+        arguments.real("FedElasticNet2", "server_rate", self.server_rate, low=0, open_low=True)
 
     @property
     def rotation_equivariant(self) -> bool:
@@ -88,13 +90,12 @@ class FedElasticNet2(Algorithm):
         clients = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
         return State(w=start, c=np.zeros_like(start), c_i=clients)
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         correction = state.c[:, None] - state.c_i
         local = _elastic.solve(oracle, work, sent, exact=False, l1=self.l1, l2=self.l2, linear=correction)
         moved = local - sent
-        length = work.rate * np.maximum(work.steps, 1)[:, :, None]
-        c_i = keep_absent(work.active, -correction - moved / length, state.c_i)
+        c_i = keep_absent(work.active, -correction - moved / work.rate_sum, state.c_i)
         change = c_i - state.c_i
         upload = _elastic.cut(moved, self.epsilon)
         after = State(
@@ -102,7 +103,7 @@ class FedElasticNet2(Algorithm):
             c=aggregate(work.p, c_i),
             c_i=c_i,
         )
-        return Outcome(
+        return RoundResult(
             after,
             local,
             uplink=(Message(upload, Coding.SPARSE), Message(change)),

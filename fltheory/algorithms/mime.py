@@ -30,11 +30,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -63,24 +63,25 @@ class Mime(Algorithm):
     server_rate: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.real("Mime", "momentum", self.momentum, low=0, high=1, open_high=True)
-        checks.real("Mime", "server_rate", self.server_rate, low=0, open_low=True)
+        arguments.real("Mime", "momentum", self.momentum, low=0, high=1, open_high=True)
+        arguments.real("Mime", "server_rate", self.server_rate, low=0, open_low=True)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, m=np.zeros_like(start))
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent, beta = state.w[:, None], self.momentum
         full = oracle.gradient(sent, active=work.active)
         total = work.weights.sum(axis=1, keepdims=True)
         c = aggregate(work.weights / np.where(total > 0, total, 1.0), full)
         correction = (c + beta / (1.0 - beta) * state.m)[:, None]
-        local = oracle.local_steps(sent, work, rate=(1.0 - beta) * work.rate, correction=correction, recentre=True)
+        how = LocalSteps(rate_factor=1.0 - beta, correction=correction, recentre=True)
+        local = oracle.local_steps(sent, work, how)
         moved = local - sent
         w = state.w + self.server_rate * aggregate(work.weights, moved)
         m = np.where(total > 0, (1.0 - beta) * c + beta * state.m, state.m)
         statistics = (Message(state.m[:, None]),) if beta > 0 else ()
-        return Outcome(
+        return RoundResult(
             State(w=w, m=m),
             local,
             uplink=(Message(full), Message(moved)),

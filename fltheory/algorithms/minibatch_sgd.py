@@ -10,6 +10,8 @@ A client that completes only ``s_i`` of its ``K`` gradients sends the mean of th
 method on equal communication, use the total movement of its ``K`` steps, :math:`\eta = K \eta_l \eta_g`: set
 ``server_rate`` to ``K`` times the other method's server rate.
 
+There is one step, hence one learning rate, per round; schedules that change inside a round are refused.
+
 The ``k``-th gradient uses the minibatch that local step ``k`` of the other algorithms would use. With one step per
 round this is FedAvg; on quadratics the deterministic fixed point is the minimiser of :math:`\sum_i p_i f_i` for any
 ``K``.
@@ -24,11 +26,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import Oracle, Round
 
 
 class State(NamedTuple):
@@ -53,12 +55,12 @@ class MinibatchSGD(Algorithm):
     server_rate: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.real("MinibatchSGD", "server_rate", self.server_rate, low=0, open_low=True)
+        arguments.real("MinibatchSGD", "server_rate", self.server_rate, low=0, open_low=True)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start)
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         mean = np.zeros((state.w.shape[0], oracle.num_clients, oracle.dim))
         for k in range(int(work.steps.max())):
@@ -67,4 +69,4 @@ class MinibatchSGD(Algorithm):
             mean = mean + share[:, :, None] * oracle.gradient(sent, oracle.minibatch(k), active=working)
         rate = self.server_rate * work.rate
         w = state.w - rate * aggregate(work.weights, mean)
-        return Outcome(State(w=w), sent - rate * mean, uplink=(Message(mean),), downlink=(Message(sent),))
+        return RoundResult(State(w=w), sent - rate * mean, uplink=(Message(mean),), downlink=(Message(sent),))

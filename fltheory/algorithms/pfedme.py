@@ -35,11 +35,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -75,35 +75,34 @@ class PFedMe(Algorithm):
     server_mix: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.real("PFedMe", "attraction", self.attraction, low=0, open_low=True)
-        checks.integer("PFedMe", "inner_steps", self.inner_steps, low=1)
-        checks.real("PFedMe", "inner_rate", self.inner_rate, low=0, open_low=True)
-        checks.boolean("PFedMe", "reset_inner", self.reset_inner)
-        checks.real("PFedMe", "server_mix", self.server_mix, low=0, open_low=True)
+        arguments.real("PFedMe", "attraction", self.attraction, low=0, open_low=True)
+        arguments.integer("PFedMe", "inner_steps", self.inner_steps, low=1)
+        arguments.real("PFedMe", "inner_rate", self.inner_rate, low=0, open_low=True)
+        arguments.boolean("PFedMe", "reset_inner", self.reset_inner)
+        arguments.real("PFedMe", "server_mix", self.server_mix, low=0, open_low=True)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, theta=np.repeat(start[:, None], oracle.num_clients, axis=1))
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         local = np.repeat(sent, oracle.num_clients, axis=1)
         theta = local
         for r in range(int(work.steps.max())):
-            solved = oracle.local_steps(
-                local if self.reset_inner else theta,
-                work,
+            inner = LocalSteps(
                 rate=self.inner_rate,
                 steps=self.inner_steps,
                 pull=self.attraction,
                 anchor=local,
                 minibatch=oracle.minibatch(r),
             )
+            solved = oracle.local_steps(local if self.reset_inner else theta, work, inner)
             theta = keep_absent(work.steps > r, solved, theta)
-            local = keep_absent(work.steps > r, local - work.rate * self.attraction * (local - theta), local)
+            local = keep_absent(work.steps > r, local - work.rate_of(r) * self.attraction * (local - theta), local)
         moved = local - sent
         w = state.w + self.server_mix * aggregate(work.weights, moved)
         theta = keep_absent(work.active, theta, state.theta)
-        return Outcome(State(w=w, theta=theta), local, uplink=(Message(moved),), downlink=(Message(sent),))
+        return RoundResult(State(w=w, theta=theta), local, uplink=(Message(moved),), downlink=(Message(sent),))
 
     def personal(self, state: State) -> Floats:
         return state.theta

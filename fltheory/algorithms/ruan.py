@@ -32,12 +32,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate
+from fltheory.communication.messages import Message
 from fltheory.participation.schemes import Scheme, scheme_weights
+from fltheory.problems.oracle import Oracle, Round
 
 
 class State(NamedTuple):
@@ -62,15 +62,15 @@ class Ruan(Algorithm):
     scheme: str = "C"
 
     def __post_init__(self) -> None:
-        checks.choice("Ruan", "scheme", self.scheme, [scheme.value for scheme in Scheme])
+        arguments.choice("Ruan", "scheme", self.scheme, [scheme.value for scheme in Scheme])
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start)
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         local = oracle.local_steps(sent, work)
         moved = local - sent
         weights = work.boost * scheme_weights(Scheme(self.scheme), work.p, work.steps, work.local_steps)
         w = state.w + aggregate(weights, moved)
-        return Outcome(State(w=w), local, uplink=(Message(moved),), downlink=(Message(sent),))
+        return RoundResult(State(w=w), local, uplink=(Message(moved),), downlink=(Message(sent),))

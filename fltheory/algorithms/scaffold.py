@@ -22,6 +22,8 @@ Reading taken.
   that variant is not taken.
 * Option I's extra pass uses the full gradient.
 * Control variates start at zero, or at the gradients at the starting model.
+* Where steps have rates of their own, :math:`s_i\eta_l` is the sum of the rates of the steps completed: option II then
+  stores the average gradient along the path, weighted with the rates.
 
 With full participation and equal step counts, option II from zero is FedGATE with :math:`\delta_i = c_i - c`, and
 VRL-SGD if :math:`\eta_g = 1`.
@@ -36,11 +38,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -73,9 +75,9 @@ class Scaffold(Algorithm):
     server_rate: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.choice("Scaffold", "option", self.option, ("I", "II"))
-        checks.choice("Scaffold", "initial", self.initial, ("zero", "gradient"))
-        checks.real("Scaffold", "server_rate", self.server_rate, low=0, open_low=True)
+        arguments.choice("Scaffold", "option", self.option, ("I", "II"))
+        arguments.choice("Scaffold", "initial", self.initial, ("zero", "gradient"))
+        arguments.real("Scaffold", "server_rate", self.server_rate, low=0, open_low=True)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         c_i = np.zeros((start.shape[0], oracle.num_clients, oracle.dim))
@@ -83,18 +85,18 @@ class Scaffold(Algorithm):
             c_i = c_i + oracle.gradient(start[:, None])
         return State(w=start, c=aggregate(p, c_i), c_i=c_i)
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         c = state.c[:, None]
-        local = oracle.local_steps(sent, work, correction=c - state.c_i)
+        local = oracle.local_steps(sent, work, LocalSteps(correction=c - state.c_i))
         moved = local - sent
         if self.option == "I":
             fresh = oracle.gradient(sent, active=work.active)
         else:
-            fresh = state.c_i - c - moved / (np.maximum(work.steps, 1)[:, :, None] * work.rate)
+            fresh = state.c_i - c - moved / work.rate_sum
         c_i = keep_absent(work.active, fresh, state.c_i)
         w = state.w + self.server_rate * aggregate(work.weights, moved)
-        return Outcome(
+        return RoundResult(
             State(w=w, c=aggregate(work.p, c_i), c_i=c_i),
             local,
             uplink=(Message(moved), Message(c_i - state.c_i)),

@@ -9,7 +9,8 @@ With :math:`\beta = 0` this is signSGD, otherwise Signum; :math:`\lambda` is wei
 
 Reading taken.
 
-* One gradient per round, whatever number of local steps is assigned: the minibatch of the first local step.
+* One gradient per round, whatever number of local steps is assigned: the minibatch of the first local step. Hence one
+  learning rate per round; schedules that change inside a round are refused.
 * Every participant has one vote; objective and sampling weights play no role, so the fixed point is not the minimiser
   of :math:`\sum_i p_i f_i` even without noise.
 * :math:`\mathrm{sign}(0) = 0`, in the votes and in a tie. One bit per coordinate is counted each way, as published,
@@ -28,11 +29,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, keep_absent
-from fltheory.checks import Floats
-from fltheory.communication import Coding, Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, keep_absent
+from fltheory.communication.messages import Coding, Message
+from fltheory.problems.oracle import Oracle, Round
 
 
 class State(NamedTuple):
@@ -61,8 +62,8 @@ class SignSGD(Algorithm):
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.real("SignSGD", "momentum", self.momentum, low=0, high=1, open_high=True)
-        checks.real("SignSGD", "weight_decay", self.weight_decay, low=0)
+        arguments.real("SignSGD", "momentum", self.momentum, low=0, high=1, open_high=True)
+        arguments.real("SignSGD", "weight_decay", self.weight_decay, low=0)
 
     @property
     def rotation_equivariant(self) -> bool:
@@ -75,7 +76,7 @@ class SignSGD(Algorithm):
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, m=np.zeros((start.shape[0], oracle.num_clients, oracle.dim)))
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent, active = state.w[:, None], work.active[:, :, None]
         gradient = oracle.gradient(sent, oracle.minibatch(0), active=work.active)
         m = keep_absent(work.active, self.momentum * state.m + (1.0 - self.momentum) * gradient, state.m)
@@ -83,7 +84,7 @@ class SignSGD(Algorithm):
         vote = np.sign(votes.sum(axis=1))
         decay = self.weight_decay * state.w
         w = np.where(active.any(axis=1), state.w - work.rate * (vote + decay), state.w)
-        return Outcome(
+        return RoundResult(
             State(w=w, m=m),
             sent - work.rate * (votes + decay[:, None]) * active,
             uplink=(Message(votes, Coding.SIGN),),

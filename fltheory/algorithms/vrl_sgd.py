@@ -15,6 +15,7 @@ Reading taken.
   :math:`\sum_i p_i \delta_i = 0`, hence the minimiser of :math:`\sum_i p_i f_i` as fixed point.
 * ``warm_up`` is the paper's variant whose first period is a single step; :math:`\delta_i` then starts from gradients
   at one common point.
+* Where steps have rates of their own, :math:`s_i\eta_l` is the sum of the rates of the steps completed.
 * One model per round is counted as downlink, as published: the new model ends one round and begins the next.
 * Momentum and the initial epochs of plain SGD in the authors' code are not part of it.
 
@@ -28,11 +29,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.algorithms._algorithm import Algorithm, Outcome, aggregate, keep_absent
-from fltheory.checks import Floats
-from fltheory.communication import Message
-from fltheory.oracle import Oracle, Round
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent
+from fltheory.communication.messages import Message
+from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 class State(NamedTuple):
@@ -59,21 +60,20 @@ class VRLSGD(Algorithm):
     warm_up: bool = False
 
     def __post_init__(self) -> None:
-        checks.boolean("VRLSGD", "warm_up", self.warm_up)
+        arguments.boolean("VRLSGD", "warm_up", self.warm_up)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> State:
         return State(w=start, delta=np.zeros((start.shape[0], oracle.num_clients, oracle.dim)))
 
-    def round(self, state: State, oracle: Oracle, work: Round) -> Outcome:
+    def round(self, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         single = self.warm_up and work.index == 0
-        local = oracle.local_steps(sent, work, correction=-state.delta, steps=1 if single else None)
+        local = oracle.local_steps(sent, work, LocalSteps(correction=-state.delta, steps=1 if single else None))
         moved = local - sent
-        steps = np.ones_like(work.steps) if single else np.maximum(work.steps, 1)
-        per_step = moved / (steps[:, :, None] * work.rate)
+        per_step = moved / (work.rate_of(0) if single else work.rate_sum)
         share = work.p * work.active
         total = share.sum(axis=1, keepdims=True)
         mean = aggregate(share / np.where(total > 0, total, 1.0), per_step)[:, None]
         delta = keep_absent(work.active, state.delta + mean - per_step, state.delta)
         w = state.w + aggregate(work.weights, moved)
-        return Outcome(State(w=w, delta=delta), local, uplink=(Message(moved),), downlink=(Message(sent),))
+        return RoundResult(State(w=w, delta=delta), local, uplink=(Message(moved),), downlink=(Message(sent),))

@@ -7,8 +7,8 @@ what they need when they run, so that help answers at once.
 
 from __future__ import annotations
 
-import io
 import sys
+import traceback
 from typing import Annotated, Any
 
 import typer
@@ -16,13 +16,17 @@ from typer.core import TyperGroup
 
 from fltheory import __version__
 from fltheory.cli.checking import check, diff, falsify, replay
+from fltheory.cli.conforming import conform
 from fltheory.cli.data import data
 from fltheory.cli.drawing import figure
+from fltheory.cli.exporting import export
 from fltheory.cli.listing import list_catalogue
 from fltheory.cli.running import run
 from fltheory.cli.showing import show
+from fltheory.cli.streams import close_streams, ended_as_interrupted, open_streams
 from fltheory.cli.sweeping import sweep
-from fltheory.cli.terminal import complain
+from fltheory.cli.terminal import complain, show_tracebacks, trace
+from fltheory.cli.tuning import tune
 from fltheory.cli.validating import validate
 from fltheory.errors import FltheoryError
 
@@ -35,9 +39,14 @@ class OneLineErrors(TyperGroup):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command and leave the process with its exit code."""
+        given = args[0] if args else extra.pop("args", None)
+        words = list(sys.argv[1:] if given is None else given)
+        show_tracebacks(wanted="--traceback" in words)  # wherever it stands
         try:
-            code = super().main(*args, **{**extra, "standalone_mode": False})
+            others = [word for word in words if word != "--traceback"]
+            code = super().main(others, *args[1:], **{**extra, "standalone_mode": False})
         except FltheoryError as error:
+            trace("".join(traceback.format_exception(error)))
             complain(str(error))
             code = 2
         except _UsageError as error:
@@ -60,7 +69,7 @@ app = typer.Typer(
     name="fltheory",
     cls=OneLineErrors,
     help="The executable theory of federated learning on heterogeneous, drifting clients.",
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: rich alone would take a third of the time allowed for it
     context_settings={"help_option_names": ["-h", "--help"], "default_map": _NO_HELP},
@@ -68,13 +77,16 @@ app = typer.Typer(
 app.command("validate")(validate)
 app.command("list")(list_catalogue)
 app.command("show")(show)
+app.command("export")(export)
 app.command("check")(check)
 app.command("falsify")(falsify)
 app.command("replay")(replay)
 app.command("diff")(diff)
 app.command("run")(run)
 app.command("sweep")(sweep)
+app.command("tune")(tune)
 app.command("figure")(figure)
+app.command("conform")(conform)
 app.command("data")(data)
 
 
@@ -82,6 +94,9 @@ app.command("data")(data)
 def _top(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
+    _traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where in the code an error arose; may stand anywhere.")
+    ] = False,
 ) -> None:
     if version:
         typer.echo(f"fltheory {__version__}")
@@ -92,7 +107,14 @@ def _top(
 
 def main() -> None:
     """Run the command line; this is what the ``fltheory`` script calls."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a label that the terminal cannot write is no reason to fail
-    app(prog_name="fltheory")
+    open_streams()
+    with ended_as_interrupted() as endings:
+        try:
+            app(prog_name="fltheory")
+            code = 0
+        except SystemExit as done:
+            code = done.code if isinstance(done.code, int) else 0
+        except KeyboardInterrupt:
+            code = 130
+        code = close_streams(endings.code(code))
+    sys.exit(code)

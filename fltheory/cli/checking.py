@@ -4,100 +4,129 @@ from __future__ import annotations
 
 import json
 import sys
-import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fltheory.cli.options import LEDGER, AsJson, Claims, Fresh, Jobs, Quiet, Seed, cores
-from fltheory.cli.terminal import PIPE_WIDTH, complain, progress, tell_reused
+from fltheory.cli.options import (
+    LEDGER,
+    Address,
+    AsJson,
+    Backend,
+    Claims,
+    Fresh,
+    Id,
+    Jobs,
+    Quiet,
+    Seed,
+    cores,
+    matching_ids,
+)
+from fltheory.cli.terminal import PIPE_WIDTH, complain, complain_of, progress, tell_reused
 from fltheory.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from fltheory.validation.verdict import Checked, Verdict
+    from fltheory.validation.ledger import Kept, LedgerFolder
+    from fltheory.validation.verdict import Verdict
 
 STYLES = {"HOLDS": "green", "VIOLATED": "bold red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "dim"}
 
 
 def check(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids or globs such as 'ruan.*'.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="ID...", help="Ids or globs such as 'ruan.*'.", show_default=False, autocompletion=matching_ids
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Check every claim.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Look less hard.")] = False,
     variant: Annotated[str | None, typer.Option(help="One form only: published, corrected, sharp.")] = None,
     seed: Seed = 0,
     searches: Annotated[
-        int, typer.Option(help="Searches per form, with seeds from --seed on; a violation counts, whoever found it.")
+        int, typer.Option(help="Searches per form, with seeds from --seed on; one counterexample is enough.")
     ] = 1,
     jobs: Jobs = None,
+    backend: Backend = "processes",
+    address: Address = None,
     fresh: Fresh = False,
-    output: Annotated[Path, typer.Option(help="Directory for ledger.json, ledger.md and counterexamples.")] = LEDGER,
+    unaided: Annotated[
+        bool, typer.Option("--unaided", help="Search without the counterexamples that come with the package.")
+    ] = False,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Search for proofs of forms that hold and have no certificate yet.")
+    ] = False,
+    proofs: Annotated[float, typer.Option(help="Seconds per form that --prove may take.")] = 10.0,
+    output: Annotated[
+        Path, typer.Option(help="Directory for ledger.json, ledger.md, counterexamples and new certificates.")
+    ] = LEDGER,
     folders: Claims = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Check claims and write the ledger; exit code 1 if a form that must hold does not."""
-    from fltheory import checks, claims
+    from fltheory._internal import arguments
+    from fltheory._internal.executors import chosen
+    from fltheory.jobs.checking import check as run
+    from fltheory.validation import repeats, severity
 
     if everything == bool(ids):
         raise InvalidParameter("check needs ids or --all, and not both; see the ids with: fltheory list")
-    entries = claims.select(["*"] if everything else list(ids or ()), folders or ())
-    seed = checks.integer("check", "seed", seed, low=0)
-    searches = checks.integer("check", "searches", searches, low=1)
-    jobs = cores() if jobs is None else checks.integer("check", "jobs", jobs, low=1)
-
-    from fltheory.validation import ledger, repeats
-    from fltheory.validation.decide import FULL, QUICK
-    from fltheory.validation.replay import save_all
-    from fltheory.validation.runner import check_all
-
-    with progress(len(entries) * searches, quiet=quiet or as_json) as report:
-        report.begin("checking")
-
-        def tell(checked: Checked) -> None:
-            report.begin(checked.entry.id)
-            report.end(checked.error or ", ".join(f"{v.variant} {v.outcome.value}" for v in checked.verdicts))
-
-        done, interrupted = check_all(
-            entries,
+    jobs = cores() if jobs is None else arguments.integer("check", "jobs", jobs, low=1)
+    with chosen(backend, address=address, jobs=jobs) as executor, progress(quiet=quiet or as_json) as report:
+        done = run(
+            "*" if everything else list(ids or ()),
+            claims=folders or (),
             variant=variant,
-            effort=QUICK if quick else FULL,
+            quick=quick,
             seed=seed,
             searches=searches,
             jobs=jobs,
+            executor=executor,
             fresh=fresh,
-            report=tell,
+            unaided=unaided,
+            prove=proofs if prove else 0.0,
+            output=output,
+            progress=report,
         )
-    if variant is not None and not interrupted and not any(checked.verdicts or checked.error for checked in done):
-        raise InvalidParameter(f"none of the claims has a form {variant!r}; see the forms with: fltheory show ID")
-    document = ledger.ledger(done, seed=seed, effort="quick" if quick else "full")
-    paths = ledger.write(document, output)
-    save_all(done, output / "counterexamples")
+    assert done.kept is not None  # a folder was given
+    assert done.folder is not None
     if as_json:
-        objects = [verdict.as_json() for checked in done for verdict in checked.verdicts]
-        typer.echo(json.dumps(objects, indent=2, allow_nan=False))
+        typer.echo(json.dumps([verdict.as_json() for verdict in done], indent=2, allow_nan=False))
     elif not quiet:
-        _print([v for checked in done for v in checked.verdicts])
-        tell_reused(done)
-        typer.echo("".join(f"{line}\n" for line in repeats.in_words(document)), nl=False)
-        typer.echo(f"ledger: {paths[0]}, {paths[1]}")
-    if interrupted:
-        complain(f"interrupted; {len(done)} of {len(entries)} claims were finished and are in the ledger")
+        _print(list(done))
+        tell_reused(done.claims)
+        typer.echo("".join(f"{line}\n" for line in repeats.in_words(done.kept.checked)), nl=False)
+        if grave := severity.in_words(done.kept.checked):
+            typer.echo(grave)
+        typer.echo("".join(f"{line}\n" for line in _next_steps(done.kept, done.folder, folders or ())), nl=False)
+    if done.interrupted:
+        complain(f"interrupted; {len(done.claims)} claims were finished and are in the ledger")
         raise typer.Exit(130)
-    for checked in done:
-        if checked.error:
-            complain(f"{checked.entry.id} could not be evaluated: {checked.error}")
-    broken = [checked.entry.id for checked in done if checked.broken and not checked.error]
-    if broken:
-        complain(f"a form that must hold does not: {', '.join(broken)}")
-    if any(checked.broken for checked in done):
+    complain_of(done.claims)
+    if not done.ok:
         raise typer.Exit(1)
 
 
+def _next_steps(found: Kept, folder: LedgerFolder, folders: Iterable[Path]) -> Iterator[str]:
+    """Yield where the results are, what else is there, and how to evaluate the first counterexample again."""
+    from fltheory.validation.counterexamples import replay_command
+    from fltheory.validation.ledger import origins_in_words
+
+    yield f"ledger: {folder.json}, {folder.text}"
+    others = len(found.ledger["claims"]) - len(found.checked["claims"])
+    if others:
+        yield f"{others} other claims of the ledger stay as they were. {origins_in_words(found.ledger)}".rstrip()
+    failed = next((f for entry in found.checked["claims"] for f in entry["forms"] if f["counterexample"]), None)
+    if failed is not None:
+        saved = folder.counterexample(failed["id"], failed["variant"])
+        yield f"evaluate a counterexample again with: {replay_command(saved, folders)}"
+
+
 def falsify(
-    id_: Annotated[str, typer.Argument(metavar="ID", help="Id of a claim.", show_default=False)],
+    id_: Id,
     budget: Annotated[float, typer.Option(help="Seconds to search for.")] = 30.0,
     variant: Annotated[str | None, typer.Option(help="Form to attack.", show_default="the first published one")] = None,
     seed: Seed = 0,
@@ -108,50 +137,47 @@ def falsify(
     as_json: AsJson = False,
 ) -> None:
     """Search for a counterexample until one is found or the time is up; shrink it and save it."""
-    from fltheory import checks, claims
+    from fltheory.jobs.checking import falsify as run
+    from fltheory.validation.counterexamples import replay_command
 
-    entry = _one(claims.select([id_], folders or ()), id_)
-    budget = checks.real("falsify", "budget", budget, low=0, open_low=True)
-    seed = checks.integer("falsify", "seed", seed, low=0)
-    claim = entry.load()
-    form = claim.forms[0] if variant is None else claim.form(variant)
-
-    from fltheory.validation.decide import FULL, check
-    from fltheory.validation.replay import save
-
-    begin, instances, rounds = time.perf_counter(), 0, 0
-    while True:
-        verdict = check(claim, variant=form.variant, effort=FULL, seed=seed + rounds)[0]
-        instances, rounds = instances + verdict.instances, rounds + 1
-        if verdict.counterexample is not None or time.perf_counter() - begin >= budget:
-            break
-    path = output or Path("results") / f"{claim.id}@{form.variant}.json"
-    if verdict.counterexample is not None:
-        save(verdict.counterexample, path)
+    found = run(id_, budget=budget, variant=variant, seed=seed, claims=folders or (), output=output or Path("results"))
     if as_json:
-        typer.echo(json.dumps({**verdict.as_json(), "instances": instances, "searches": rounds}, indent=2))
+        document = {**found.verdict.as_json(), "instances": found.instances, "searches": found.searches}
+        typer.echo(json.dumps(document, indent=2))
         return
-    _print([verdict])
-    if verdict.counterexample is None:
-        typer.echo(f"no counterexample in {instances} instances, {rounds} searches")
+    _print([found.verdict])
+    if found.path is None:
+        typer.echo(f"no counterexample in {found.instances} instances, {found.searches} searches")
     else:
-        typer.echo(f"saved: {path}; evaluate it again with: fltheory replay {path}")
+        typer.echo(f"saved: {found.path}; evaluate it again with: {replay_command(found.path, folders or ())}")
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A saved counterexample.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A saved counterexample or certificate.", show_default=False)
+    ],
     folders: Claims = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a saved counterexample again, from its file alone; exit code 1 if the claim holds on it."""
-    from fltheory import claims
-    from fltheory.validation.replay import load
-    from fltheory.validation.replay import replay as evaluate
+    """Evaluate a saved counterexample again, or check a certificate, from its file alone and without any search.
 
-    found = evaluate(load(file), claims.index(folders or ()))
+    Exit code 1 if the claim holds on the counterexample, or if the certificate proves nothing.
+    """
+    from fltheory.jobs.checking import ReplayedCertificate
+    from fltheory.jobs.checking import replay as run
+
+    found = run(file, claims=folders or ())
     if as_json:
         typer.echo(json.dumps(found.as_json(), indent=2))
-    else:
+    if isinstance(found, ReplayedCertificate):
+        if not as_json and not found.refused:
+            typer.echo(f"{found.id} ({found.variant}) is {found.strength} by {found.method}:\n  {found.covers}")
+        elif not as_json:
+            typer.echo(f"{found.id} ({found.variant}) is not proved by this certificate: {found.refused}")
+        if found.refused:
+            raise typer.Exit(1)
+        return
+    if not as_json:
         relation = "violated" if found.violated else "not violated"
         typer.echo(f"{found.id} ({found.variant}) is {relation} here, in {found.arithmetic} arithmetic:")
         typer.echo(f"  left-hand side   {found.lhs}\n  right-hand side  {found.rhs}")
@@ -163,17 +189,22 @@ def diff(
     old: Annotated[Path, typer.Argument(help="A ledger.json.", show_default=False)],
     new: Annotated[Path, typer.Argument(help="A later one.", show_default=False)],
 ) -> None:
-    """Compare two ledgers: verdicts and margins that changed, claims that came or went."""
-    from fltheory.validation import ledger
+    """Compare two ledgers: verdicts and margins that changed, claims that came or went.
 
-    lines = ledger.differences(ledger.load(old), ledger.load(new))
-    typer.echo("\n".join(lines) if lines else "no difference")
+    Exit code 1 if a verdict has changed or a form has gone.
+    """
+    from fltheory.validation.ledger import load, origins_in_words
+    from fltheory.validation.ledger_text import differences
 
-
-def _one(entries: list[Any], id_: str) -> Any:
-    if len(entries) != 1:
-        raise InvalidParameter(f"{id_!r} matches {len(entries)} claims; name one of them")
-    return entries[0]
+    before, after = load(old), load(new)
+    for path, document in ((old, before), (new, after)):
+        mixed = origins_in_words(document)
+        if mixed:
+            typer.echo(f"{path}: {mixed}", err=True)
+    found = differences(before, after)
+    typer.echo("\n".join(found.lines) if found.lines else "no difference")
+    if found.changed:
+        raise typer.Exit(1)
 
 
 def _print(verdicts: list[Verdict]) -> None:
@@ -182,14 +213,16 @@ def _print(verdicts: list[Verdict]) -> None:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("claim", "form", "verdict", "margin", "method", "instances", "s"):
+    for column in ("claim", "form", "verdict", "severity", "strength", "margin", "method", "instances", "s"):
         table.add_column(column, no_wrap=True, justify="right" if column in ("margin", "instances", "s") else "left")
     table.add_column("why", overflow="fold")
     for v in verdicts:
         table.add_row(
             v.id,
             v.variant,
-            Text(v.outcome.value, style=STYLES[v.outcome.value]),
+            Text(v.decision.value, style=STYLES[v.decision.value]),
+            v.severity,
+            v.strength.value,
             "" if v.margin is None else f"{v.margin:.4g}",
             v.method,
             str(v.instances),

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from fltheory.cli.options import AsJson, Jobs, Quiet, Seed, cores
+from fltheory._internal.files import sole_writer
+from fltheory.cli.options import Address, AsJson, Backend, Claims, Jobs, Quiet, Seed, cores
 from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
 from fltheory.errors import InvalidParameter
 
@@ -24,17 +25,22 @@ def figure(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, replicates and points.")] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
+    backend: Backend = "processes",
+    address: Address = None,
     output: Annotated[Path, typer.Option(help="Directory for figures, tables and their numbers.")] = Path(
         "results/figures"
     ),
     ledger: Annotated[
         Path | None, typer.Option(help="Ledger with the verdicts to draw; without, what is needed is checked.")
     ] = None,
+    folders: Claims = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Draw figures and tables of the papers, with the numbers behind them as JSON and a page that shows all."""
-    from fltheory import checks
+    from fltheory._internal import arguments
+    from fltheory._internal.executors import chosen as place
+    from fltheory._internal.executors import running_on
     from fltheory.figures.parallel import produce_all
     from fltheory.figures.study import studies
     from fltheory.report.gallery import gallery
@@ -45,19 +51,24 @@ def figure(
     if not (names or everything):
         _list(as_json)
         return
-    chosen = [known[checks.choice("figure", "name", name, known)] for name in names or studies()]
-    seed = checks.integer("figure", "seed", seed, low=0)
-    jobs = cores() if jobs is None else checks.integer("figure", "jobs", jobs, low=1)
-    with progress(len(chosen), quiet=quiet or as_json) as report:
+    chosen = [known[arguments.choice("figure", "name", name, known)] for name in names or studies()]
+    seed = arguments.integer("figure", "seed", seed, low=0)
+    jobs = cores() if jobs is None else arguments.integer("figure", "jobs", jobs, low=1)
+    with sole_writer(output):
+        with (
+            place(backend, address=address, jobs=jobs) as executor,
+            running_on(executor),
+            progress(len(chosen), quiet=quiet or as_json) as report,
+        ):
 
-        def tell(name: str, outcome: str) -> None:
-            report.begin(name)
-            report.end(outcome)
+            def tell(name: str, outcome: str) -> None:
+                report.begin(name)
+                report.end(outcome)
 
-        done, failed, interrupted = produce_all(
-            chosen, output, quick=quick, seed=seed, jobs=jobs, ledger=ledger, report=tell
-        )
-    page = gallery(output) if done else None
+            done, failed, interrupted = produce_all(
+                chosen, output, quick=quick, seed=seed, jobs=jobs, ledger=ledger, claims=folders or (), report=tell
+            )
+        page = gallery(output) if done else None
     written = {s.study.name: {"caption": s.caption, "files": [str(path) for path in s.files]} for s in done}
     for name, error in failed:
         complain(f"{name}: {error}")

@@ -9,13 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from fltheory.cli.options import AsJson, Claims
+from fltheory.cli.options import AsJson, Claims, matching_ids
 from fltheory.cli.terminal import table
 
 
 def list_catalogue(
     patterns: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID...]", help="Ids or globs such as 'ruan.*'.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID...]", help="Ids or globs such as 'ruan.*'.", show_default=False, autocompletion=matching_ids
+        ),
     ] = None,
     algorithms: Annotated[bool, typer.Option("--algorithms", help="List the algorithms instead.")] = False,
     problems: Annotated[bool, typer.Option("--problems", help="List the problems instead.")] = False,
@@ -39,9 +42,9 @@ def list_catalogue(
 
 
 def _list_claims(patterns: list[str], folders: list[Path], *, as_json: bool) -> None:
-    from fltheory import claims
+    from fltheory.bounds import catalogue
 
-    entries = [entry.as_json() for entry in claims.select(patterns, folders)]
+    entries = [entry.as_json() for entry in catalogue.select(patterns, folders)]
     if as_json:
         typer.echo(json.dumps(entries, indent=2))
         return
@@ -49,29 +52,29 @@ def _list_claims(patterns: list[str], folders: list[Path], *, as_json: bool) -> 
 
 
 def _algorithms() -> list[dict[str, Any]]:
-    from fltheory import catalogue
+    from fltheory.configuration import registry
 
     return [
-        {"name": name, "title": kind.title, "summary": catalogue.summary(kind), "parameters": _parameters(kind)}
-        for name, kind in catalogue.algorithms().items()
+        {"name": name, "title": kind.title, "summary": registry.summary(kind), "parameters": _parameters(kind)}
+        for name, kind in registry.algorithms().items()
     ]
 
 
 def _problems(*, with_parameters: bool) -> list[dict[str, Any]]:
-    from fltheory import catalogue
+    from fltheory.configuration import registry
 
     # Parameters are read off the generators, whose modules take time to load: only if they are shown.
     return [
         {"name": name, "summary": generator.title}
         | ({"parameters": _parameters(generator.load())} if with_parameters else {})
-        for name, generator in catalogue.PROBLEMS.items()
+        for name, generator in registry.PROBLEMS.items()
     ]
 
 
 def _parameters(make: Callable[..., Any]) -> list[dict[str, Any]]:
-    from fltheory import catalogue
+    from fltheory.configuration import registry
 
     return [
         {"name": name, "required": p.default is p.empty} | ({} if p.default is p.empty else {"default": p.default})
-        for name, p in catalogue.parameters(make).items()
+        for name, p in registry.parameters(make).items()
     ]

@@ -1,27 +1,6 @@
-"""Where commands put their results, and how numbers are shown."""
+"""How numbers and errors are shown."""
 
 from __future__ import annotations
-
-import tempfile
-from collections.abc import Iterable
-from pathlib import Path
-
-from fltheory.errors import InvalidParameter
-
-
-def prepare(directory: Path, stale: Iterable[str]) -> None:
-    """Make sure that results can be written, and that none of an earlier run are taken for those of this one."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-        for name in stale:
-            (directory / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise InvalidParameter(
-            f"--output must be a directory that can be written to, got '{directory}': "
-            f"{(error.strerror or str(error)).lower()}; choose another with --output"
-        ) from None
 
 
 def shown(mean: float | None, half_width: float | None) -> str:
@@ -31,3 +10,15 @@ def shown(mean: float | None, half_width: float | None) -> str:
     '1.235e-01 ± 1e-03'
     """
     return f"{mean:.3e} ± {half_width:.0e}" if half_width else f"{mean:.3e}"
+
+
+def labelled(label: str, error: str) -> str:
+    r"""Return the first line of an error with the label of the run that has failed.
+
+    >>> labelled("FedAvg", "FedAvg diverged in round 3")
+    'FedAvg diverged in round 3'
+    >>> labelled("mine", "ValueError: no\nTraceback ...")
+    'mine: ValueError: no'
+    """
+    line = (error.splitlines() or [""])[0]
+    return line if line.startswith(label) else f"{label}: {line}"

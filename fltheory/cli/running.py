@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fltheory.cli.output import prepare, shown
+from fltheory._internal.files import remove, sole_writer, usable, write_json
+from fltheory.cli.options import Algorithms
+from fltheory.cli.output import labelled, shown
 from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
-from fltheory.results import LEVEL, NOT_RUN, Final, Result, attempt, final
+from fltheory.simulation.run_result import LEVEL, NOT_RUN, Final, RunResult, final, run_experiment
 
 if TYPE_CHECKING:
-    from fltheory.configuration import Configuration
+    from fltheory.configuration.experiments import Configuration
 
 COLUMNS = {
     "distance²": "distance_sq",
@@ -47,27 +49,35 @@ def run(
     every_step: Annotated[
         bool, typer.Option("--every-step", help="Run every local step, even where whole rounds can be drawn at once.")
     ] = False,
+    algorithms: Algorithms = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write the summary to standard output as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write nothing but errors.")] = False,
 ) -> None:
     """Run every algorithm of a configuration file and compare them."""
-    from fltheory import checks
-    from fltheory import configuration as files
+    from fltheory._internal import arguments
+    from fltheory._internal.linear_algebra import one_thread
+    from fltheory.configuration import experiments as files
 
     given: dict[str, Any] = {"engine": engine, "seed": seed, "replicates": replicates}
-    configuration = dataclasses.replace(
-        files.load(file), **{name: value for name, value in given.items() if value is not None}
-    )
+    with one_thread():
+        configuration = dataclasses.replace(
+            files.load(file, folders=algorithms or ()),
+            **{name: value for name, value in given.items() if value is not None},
+        )
     if threads is not None:
-        checks.integer("run", "threads", threads, low=1)
+        arguments.integer("run", "threads", threads, low=1)
     directory = Path("results") / file.stem if output is None else output
-    prepare(directory, _files(configuration))
-    results, interrupted = _results(configuration, directory, threads, not every_step, quiet)
-    document = _summary(configuration, directory, results)
-    _write(document, directory, configuration.title, results)
+    usable(directory, names=_files(configuration))
+    with one_thread(), sole_writer(directory):
+        results, interrupted = _results(configuration, directory, threads, not every_step, quiet)
+        document = _summary(configuration, directory, results)
+        if any(result.status != NOT_RUN for result in results) or not (directory / "summary.json").exists():
+            _write(document, directory, configuration.title, results)
+        if not interrupted:
+            _remove_outdated(document, directory, configuration)
     for result in results:
         if result.error:
-            complain(result.error if result.error.startswith(result.label) else f"{result.label}: {result.error}")
+            complain(labelled(result.label, result.error))
     if as_json:
         typer.echo(json.dumps(document, indent=2, allow_nan=False))
     elif not quiet:
@@ -81,46 +91,56 @@ def run(
 
 def _files(configuration: Configuration) -> list[str]:
     """Return the names of all files that a run may write."""
-    from fltheory.configuration import RESERVED, slug
+    from fltheory.configuration.experiments import RESERVED, slug
 
     stems = (*RESERVED, *(slug(label) for label, _ in configuration.experiments))
     return [stem + suffix for stem in stems for suffix in (".npz", ".json", ".svg", ".png")]
 
 
+def _curves_of(label: str) -> list[str]:
+    """Return the names of the files with the curves of one experiment."""
+    from fltheory.configuration.experiments import slug
+
+    return [f"{slug(label)}{suffix}" for suffix in (".npz", ".json")]
+
+
 def _results(
     configuration: Configuration, directory: Path, threads: int | None, collapse: bool, quiet: bool
-) -> tuple[list[Result], bool]:
+) -> tuple[list[RunResult], bool]:
     """Run the experiments and save their curves as they come; return also whether the user lost patience."""
-    from fltheory.configuration import slug
+    from fltheory.jobs.unfinished import Unfinished, keys
 
-    results: list[Result] = []
+    unfinished = Unfinished(directory, keys(configuration, collapse=collapse))
+    results: list[RunResult] = []
     with progress(len(configuration.experiments), quiet=quiet) as report:
-        for label, experiment in configuration.experiments:
+        for which, (label, experiment) in enumerate(configuration.experiments):
             report.begin(label)
             try:
-                result = attempt(
-                    label,
-                    experiment,
-                    engine=configuration.engine,
-                    seed=configuration.seed,
-                    replicates=configuration.replicates,
-                    threads=threads,
-                    record=configuration.record,
-                    collapse=collapse,
-                )
-                if result.trajectories is not None:
-                    result.trajectories.save(directory / slug(label))
+                result = unfinished.recall(which, label)
+                if result is None:
+                    result = run_experiment(
+                        label,
+                        experiment,
+                        engine=configuration.engine,
+                        seed=configuration.seed,
+                        replicates=configuration.replicates,
+                        threads=threads,
+                        record=configuration.record,
+                        collapse=collapse,
+                        checkpoint=unfinished.checkpoint(which, label),
+                    )
+                    unfinished.keep(which, result)
             except KeyboardInterrupt:
                 left = configuration.experiments[len(results) :]
-                return [*results, *(Result(other, 0.0, status=NOT_RUN) for other, _ in left)], True
+                return [*results, *(RunResult(other, 0.0, status=NOT_RUN) for other, _ in left)], True
             results.append(result)
             report.end(f"{result.status}, {result.seconds:.1f} s")
+    unfinished.end()
     return results, False
 
 
-def _summary(configuration: Configuration, directory: Path, results: list[Result]) -> dict[str, Any]:
-    from fltheory.configuration import slug
-    from fltheory.provenance import commit, versions
+def _summary(configuration: Configuration, directory: Path, results: list[RunResult]) -> dict[str, Any]:
+    from fltheory._internal.provenance import commit, versions
 
     entries: list[dict[str, Any]] = []
     for result in results:
@@ -129,8 +149,9 @@ def _summary(configuration: Configuration, directory: Path, results: list[Result
         if result.trajectories is not None:
             entry["algorithm"] = result.trajectories.algorithm
             entry["exact"] = result.trajectories.exact
+            entry["method"] = result.trajectories.method
             entry["final"] = final(result.trajectories)
-            entry["files"] = [f"{slug(result.label)}{suffix}" for suffix in (".npz", ".json")]
+            entry["files"] = _curves_of(result.label)
         entries.append(entry)
     return {
         "configuration": configuration.path,
@@ -148,17 +169,23 @@ def _summary(configuration: Configuration, directory: Path, results: list[Result
     }
 
 
-def _write(document: dict[str, Any], directory: Path, title: str | None, results: list[Result]) -> None:
+def _write(document: dict[str, Any], directory: Path, title: str | None, results: list[RunResult]) -> None:
     curves = [(result.label, result.trajectories) for result in results if result.trajectories is not None]
     if curves:
         from fltheory import figures
 
         figures.save(figures.comparison(curves, title=title, level=LEVEL), directory / "figure")
-    text = json.dumps(document, indent=2, allow_nan=False)
-    (directory / "summary.json").write_text(text + "\n", encoding="utf-8")
+    write_json(directory / "summary.json", document)
 
 
-def _print(configuration: Configuration, directory: Path, results: list[Result]) -> None:
+def _remove_outdated(document: dict[str, Any], directory: Path, configuration: Configuration) -> None:
+    """Remove what an earlier run has left of experiments that failed in this one, which is complete."""
+    listed = (entry.get("files", []) for entry in document["results"])
+    current = {"summary.json", *document["figures"], *(name for names in listed for name in names)}
+    remove(directory / name for name in _files(configuration) if name not in current)
+
+
+def _print(configuration: Configuration, directory: Path, results: list[RunResult]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -188,7 +215,7 @@ def _cell(last: Final, name: str) -> str:
     return shown(last[name]["mean"], last[name]["half_width"]) if name in last else "-"
 
 
-def _banded(results: list[Result]) -> bool:
+def _banded(results: list[RunResult]) -> bool:
     """Return whether a band is shown: expectations are exact, and one replicate has none."""
     runs = [result.trajectories for result in results if result.trajectories is not None]
     return any(not run.exact and run.replicates > 1 for run in runs)

@@ -1,32 +1,32 @@
-"""``fltheory show``: one claim with its forms, letters, assumptions, place in the proof, and last verdict."""
+"""``fltheory show``: one claim with its forms, symbols, assumptions, place in the proof, and last verdict."""
 
 from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fltheory.cli.options import LEDGER, AsJson, Claims
+from fltheory.cli.options import LEDGER, AsJson, Claims, Id
 from fltheory.cli.terminal import PIPE_WIDTH
 
 
 def show(
-    id_: Annotated[str, typer.Argument(metavar="ID", help="Id of a claim.", show_default=False)],
+    id_: Id,
     as_latex: Annotated[bool, typer.Option("--latex", help="Write the forms as LaTeX only.")] = False,
     ledger: Annotated[Path, typer.Option(help="Ledger to take verdicts from.")] = LEDGER / "ledger.json",
     folders: Claims = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show one claim: page, forms, letters, assumptions, the statements its proof uses, verdicts of the last check."""
-    from fltheory import claims
-    from fltheory.cli.checking import _one
+    """Show one claim: page, forms, symbols, assumptions, the statements its proof uses, verdicts of the last check."""
+    from fltheory.bounds import catalogue
 
-    known = claims.index(folders or ())
-    entry = _one(claims.select([id_], folders or ()), id_)
+    known = catalogue.index(folders or ())
+    entry = catalogue.select_one(id_, folders or ())
     claim = entry.load()
     if as_latex:
         for form in claim.forms:
@@ -51,7 +51,8 @@ def _verdicts(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
-    from fltheory.bounds._algebra import latex, letters
+    from fltheory.bounds.printing import latex
+    from fltheory.validation.ledger import ORIGIN
 
     return {
         **entry.as_json(),
@@ -62,13 +63,16 @@ def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, 
                 "latex": form.latex(),
                 "note": form.note,
                 "verdict": verdicts.get((claim.id, form.variant), {}).get("verdict"),
+                "severity": verdicts.get((claim.id, form.variant), {}).get("severity", ""),
+                "strength": verdicts.get((claim.id, form.variant), {}).get("strength", ""),
                 "margin": verdicts.get((claim.id, form.variant), {}).get("margin"),
+                **{name: verdicts.get((claim.id, form.variant), {}).get(name) for name in ORIGIN},
             }
             for form in claim.forms
         ],
-        "letters": [
-            {"name": q.name, "latex": q.latex, "meaning": q.meaning}
-            for q in letters([part for form in claim.forms for part in form.parts()])
+        "symbols": [
+            {"name": q.name, "latex": q.latex, "meaning": q.meaning, "shape": list(q.axes), "domain": q.domain.value}
+            for q in claim.quantities()
         ],
         "assumptions": [
             {"name": a.name, "latex": latex(a.relation), "origin": a.origin.value} for a in claim.assumptions
@@ -84,27 +88,35 @@ def _print(
     from rich.table import Table
     from rich.text import Text
 
+    from fltheory.bounds.plain_text import plain, plain_page
     from fltheory.cli.checking import STYLES
+    from fltheory.validation.ledger import named
 
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     console.print(Text(f"{entry.id}  {entry.title}", style="bold"))
     console.print(Text(f"{entry.kind}, {entry.paper}: {entry.reference}\n", style="dim"))
-    console.print(Text(document["page"]))
+    console.print(Text(plain_page(document["page"])))
     for form in document["forms"]:
         verdict = form["verdict"] or "not checked yet"
+        grave = "".join(f", {form[name]}" for name in ("severity", "strength") if form[name])
         margin = "" if form["margin"] is None else f", margin {form['margin']:.4g}"
-        console.print(
-            Text("\n" + form["variant"], style="bold").append(f"  {verdict}{margin}", style=STYLES.get(verdict, "dim"))
+        line = Text("\n" + form["variant"], style="bold").append(
+            f"  {verdict}{grave}{margin}", style=STYLES.get(verdict, "dim")
         )
-        console.print(Text("  " + form["latex"]))
+        if form["time"] is not None:
+            line.append(f"  {form['effort']} effort, commit {named(form['commit'])}, {form['time']}", style="dim")
+        console.print(line)
+        for number, part in enumerate(form["latex"].split(r",\quad ")):
+            console.print(Text(("  " if number == 0 else "    with ") + plain(part)))
         if form["note"]:
             console.print(Text("  " + form["note"], style="dim"))
-    for heading, rows in (("letters", document["letters"]), ("assumptions", document["assumptions"])):
+    for heading, rows in (("symbols", document["symbols"]), ("assumptions", document["assumptions"])):
         if not rows:
             continue
         table = Table(title=f"\n{heading}", title_justify="left", box=None, show_header=False, pad_edge=False)
         for row in rows:
-            table.add_row(*(Text(str(value)) for value in row.values()))
+            shown = {**row, "latex": plain(re.sub(r"<(\d)>", lambda match: "kijl"[int(match[1])], row["latex"]))}
+            table.add_row(*(Text(", ".join(v) if isinstance(v, list) else str(v)) for v in shown.values()))
         console.print(table)
     if claim.uses:
         console.print(Text("\nits proof uses", style="bold"))

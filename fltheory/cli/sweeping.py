@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fltheory.cli.options import AsJson, Jobs, Quiet, cores
-from fltheory.cli.output import prepare, shown
+from fltheory.cli.options import Address, Algorithms, AsJson, Backend, Jobs, Quiet, cores
+from fltheory.cli.output import labelled, shown
 from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
-from fltheory.results import DONE, LEVEL, NOT_RUN
+from fltheory.errors import InvalidParameter
+from fltheory.simulation.run_result import LEVEL
 
 if TYPE_CHECKING:
-    from fltheory.sweep import Grid, Run, Swept
+    from fltheory.jobs.sweeping import SweepResult
 
 ROWS = 40
 """Most rows of the table on the terminal."""
 
-FIGURES = ("figure.svg", "figure.png")
-
 
 def sweep(
-    file: Annotated[
-        Path,
+    paths: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="FILE", help="Configuration file in TOML with a table [sweep] of lists.", show_default=False
+            metavar="FILE",
+            help="Configuration file in TOML with a table [sweep] of lists; with --merge, the folders of the shares.",
+            show_default=False,
         ),
     ],
     output: Annotated[
@@ -38,83 +39,121 @@ def sweep(
         ),
     ] = None,
     jobs: Jobs = None,
+    backend: Backend = "processes",
+    address: Address = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Run one of N shares, such as 3/16, into a directory of its own."),
+    ] = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Put shares together instead of running anything.")] = False,
+    slurm: Annotated[
+        int | None, typer.Option(metavar="N", help="Print a job script of Slurm with N shares, and run nothing.")
+    ] = None,
+    algorithms: Algorithms = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Run everything again, also what the same code has run before.")
     ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run again what has failed by an error, a limit or a lost process.")
+    ] = False,
+    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="What one run may take.")] = None,
+    memory_limit: Annotated[float | None, typer.Option(metavar="MB", help="What one run may take.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Run every algorithm of a file at every point of its grid; what was run before is not run again."""
-    from fltheory.processes import one_thread_each
+    from fltheory._internal.processes import one_thread_each
 
     with one_thread_each():  # as in the processes of --jobs, so that no digit depends on their number
-        from fltheory import checks
-    from fltheory.sweep import Grid, Store, plan
-    from fltheory.sweep import sweep as run_all
-    from fltheory.sweep.grid import in_words
-    from fltheory.sweep.report import document, write_csv
+        from fltheory._internal import arguments
+    from fltheory._internal.executors import chosen
+    from fltheory.jobs.sweeping import merge_sweeps, run_sweep
+    from fltheory.sweep.shards import Shard, configuration_of
 
-    jobs = cores() if jobs is None else checks.integer("sweep", "jobs", jobs, low=1)
-    grid = Grid.load(file)
-    runs = plan(grid)
-    directory = Path("results") / file.stem if output is None else output
-    prepare(directory, ("summary.json", "sweep.csv", *FIGURES))
-    with Store(directory / "sweep.sqlite") as store, progress(len(runs), quiet=quiet or as_json) as report:
-        report.begin("running")
-
-        def tell(run: Run) -> None:
-            report.begin(f"{in_words(run.point)}: {run.label}")
-            report.end(f"{run.status}, {run.seconds:.1f} s")
-
-        swept = run_all(grid, runs, store, jobs=jobs, fresh=fresh, report=tell)
-    title = grid.tables.get("title")
-    drawn = _draw(grid, title, swept.runs, directory)
-    summary = document(grid, title, swept, directory, drawn)
-    write_csv(grid, swept.runs, directory / "sweep.csv")
-    text = json.dumps(summary, indent=2, allow_nan=False)
-    (directory / "summary.json").write_text(text + "\n", encoding="utf-8")
+    jobs = cores() if jobs is None else arguments.integer("sweep", "jobs", jobs, low=1)
+    if merge:
+        output = _folder(configuration_of(paths)) if output is None else output
+        swept = merge_sweeps(paths, output=output, algorithms=algorithms or ())
+    else:
+        if len(paths) > 1:
+            raise InvalidParameter(f"sweep takes one file, got {len(paths)}; several folders are merged with --merge")
+        file = paths[0]
+        if slurm is not None:
+            _print_script(file, slurm, output, algorithms or (), time_limit, memory_limit)
+            return
+        if output is None:
+            output = _folder(file) if shard is None else _folder(file) / Shard.read(shard).folder
+        with (
+            chosen(backend, address=address, jobs=jobs) as executor,
+            progress(quiet=quiet or as_json) as report,
+        ):
+            swept = run_sweep(
+                file,
+                output=output,
+                jobs=jobs,
+                executor=executor,
+                shard=shard,
+                fresh=fresh,
+                retry_failed=retry_failed,
+                time_limit=time_limit,
+                memory_limit=memory_limit,
+                algorithms=algorithms or (),
+                progress=report,
+            )
     if as_json:
-        typer.echo(text)
+        typer.echo(json.dumps(swept.document, indent=2, allow_nan=False))
     elif not quiet:
-        _print(title or file.stem, grid, swept, directory)
+        _print(swept, output)
+    _end(swept)
+
+
+def _folder(file: Path) -> Path:
+    return Path("results") / file.stem
+
+
+def _print_script(
+    file: Path,
+    shares: int,
+    output: Path | None,
+    algorithms: Sequence[Path],
+    time_limit: float | None,
+    memory_limit: float | None,
+) -> None:
+    """Print a job script, after a look at the file."""
+    from fltheory.sweep import Grid
+    from fltheory.sweep.shards import slurm_script
+
+    Grid.load(file, folders=algorithms)
+    options = [part for folder in algorithms for part in ("--algorithms", str(folder))]
+    for name, limit in (("--time-limit", time_limit), ("--memory-limit", memory_limit)):
+        options += [name, f"{limit:g}"] if limit is not None else []
+    typer.echo(slurm_script(file, shares, output=output or _folder(file), options=options), nl=False)
+
+
+def _end(swept: SweepResult) -> None:
+    """Say what is not done, and end with the exit code for it."""
+    from fltheory.sweep.grid import in_words
+
+    left = len(swept.missing)
     if swept.interrupted:
-        left = sum(run.status == NOT_RUN for run in swept.runs)
-        complain(f"interrupted; what was finished is kept, {left} of {len(runs)} runs are left for the next call")
+        complain(f"interrupted; what was finished is kept, {left} of {len(swept)} runs are left for the next call")
         raise typer.Exit(130)
-    failed = [run for run in swept.runs if run.status != DONE]
-    if failed:
-        first = failed[0]
+    if swept.failed:
+        first = swept.failed[0]
         complain(
-            f"{len(failed)} of {len(runs)} runs failed, the first at {in_words(first.point)}: "
-            + (first.error if first.error.startswith(first.label) else f"{first.label}: {first.error}")
+            f"{len(swept.failed)} of {len(swept)} runs failed, the first at {in_words(first.point)}: "
+            + labelled(first.label, first.error)
         )
+    if left:
+        complain(
+            f"{left} of {len(swept)} runs are in none of the shares; run the shares that are missing, or all that is "
+            f"left with: fltheory sweep {swept.grid.source.path}"
+        )
+    if not swept.ok:
         raise typer.Exit(1)
 
 
-def _draw(grid: Grid, title: str | None, runs: Sequence[Run], directory: Path) -> list[Path]:
-    """Draw final values against the first numeric parameter; a seed is one only if there is no other."""
-    from fltheory.sweep.report import quantity
-
-    numeric = [axis for axis in grid.axes if axis.numeric and len(axis.values) > 1]
-    done = [run for run in runs if run.status == DONE]
-    if not numeric or not done:
-        return []
-    from fltheory import figures
-    from fltheory.figures.grid import Spot
-    from fltheory.figures.grid import grid as draw
-
-    against = min(numeric, key=lambda axis: axis.path[-1] == "seed")
-    name = quantity(done)
-    spots = [
-        Spot(run.point, run.label, run.final[name]["mean"] or 0.0, run.final[name]["half_width"] or 0.0)
-        for run in done
-        if name in run.final
-    ]
-    figure = draw(spots, against=against.name, quantity=name, title=title, more="sweep.csv")
-    return figures.save(figure, directory / "figure")
-
-
-def _print(title: str, grid: Grid, swept: Swept, directory: Path) -> None:
+def _print(swept: SweepResult, directory: Path) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -123,8 +162,10 @@ def _print(title: str, grid: Grid, swept: Swept, directory: Path) -> None:
     from fltheory.sweep.grid import shown as as_written
     from fltheory.sweep.report import best, quantity
 
+    grid = swept.grid
+    title = grid.tables.get("title") or Path(grid.source.path).stem
     name = quantity(swept.runs)
-    heading = f"{title}: {len(grid)} points, {len(swept.runs)} runs"
+    heading = f"{title}: {swept.document['points']} points, {len(swept.runs)} runs"
     table = Table(title=Text(heading), title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for axis in grid.axes:
         table.add_column(Text(axis.name), justify="right" if axis.numeric else "left")

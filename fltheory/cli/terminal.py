@@ -7,12 +7,13 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from fltheory.jobs.progress import Progress
     from fltheory.validation.verdict import Checked
 
 PATIENCE = 2.0
@@ -22,9 +23,40 @@ PIPE_WIDTH = 120
 """Columns of a table that is written to a file or a pipe."""
 
 
+_wanted = {"traceback": False}
+
+
+def show_tracebacks(*, wanted: bool) -> None:
+    """Say whether errors are shown with the whole way through the code that led to them."""
+    _wanted["traceback"] = wanted
+
+
+def trace(text: str) -> None:
+    """Write a traceback to standard error, if tracebacks are wanted."""
+    if _wanted["traceback"] and text:
+        typer.echo(text.rstrip(), err=True)
+
+
 def complain(message: str) -> None:
     """Write one error line to standard error."""
-    typer.echo("error: " + " ".join(message.split()), err=True)
+    _note("error: " + " ".join(message.split()))
+
+
+def _note(line: str) -> None:
+    """Write a line to standard error; that it cannot be written is no reason to lose results."""
+    with suppress(OSError):
+        typer.echo(line, err=True)
+
+
+def complain_of(done: Sequence[Checked]) -> None:
+    """Write a line for every claim that could not be evaluated, and one for those with a form that must hold."""
+    for checked in done:
+        if checked.error:
+            trace(checked.traceback)
+            complain(f"{checked.entry.id} could not be evaluated: {checked.error}")
+    broken = [checked.entry.id for checked in done if checked.broken and not checked.error]
+    if broken:
+        complain(f"a form that must hold does not: {', '.join(broken)}")
 
 
 def tell_reused(done: Sequence[Checked]) -> None:
@@ -50,20 +82,8 @@ def table(heading: str, entries: list[dict[str, Any]], columns: tuple[str, ...])
     typer.echo("\n".join(lines) + "\n")
 
 
-class Progress(Protocol):
-    """What a command tells about the parts of its work."""
-
-    def begin(self, label: str) -> None:
-        """Take note that a part begins."""
-        ...
-
-    def end(self, outcome: str) -> None:
-        """Take note that the part is over."""
-        ...
-
-
 @contextmanager
-def progress(parts: int, *, quiet: bool) -> Iterator[Progress]:
+def progress(parts: int = 0, *, quiet: bool) -> Iterator[Progress]:
     """Report on ``parts`` parts of work: a bar on a terminal, once it takes long; one line each otherwise."""
     if quiet:
         yield _Silent()
@@ -78,6 +98,9 @@ def progress(parts: int, *, quiet: bool) -> Iterator[Progress]:
 
 
 class _Silent:
+    def expect(self, parts: int) -> None:
+        pass
+
     def begin(self, label: str) -> None:
         pass
 
@@ -91,18 +114,28 @@ class _Lines:
         self._done = 0
         self._label = ""
 
+    def expect(self, parts: int) -> None:
+        self._parts = parts
+
     def begin(self, label: str) -> None:
         self._label = label
 
     def end(self, outcome: str) -> None:
         self._done += 1
-        typer.echo(f"[{self._done}/{self._parts}] {self._label}: {outcome}", err=True)
+        _note(f"[{self._done}/{self._parts}] {self._label}: {outcome}")
 
 
 class _Bar:
     def __init__(self, parts: int) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
         from rich.progress import Progress as RichProgress
 
         columns = (
@@ -111,12 +144,17 @@ class _Bar:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
         )
         self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task("", total=parts)
         self._timer = threading.Timer(PATIENCE, self._bar.start)
         self._timer.daemon = True
         self._timer.start()
+
+    def expect(self, parts: int) -> None:
+        self._bar.update(self._task, total=parts)
 
     def begin(self, label: str) -> None:
         self._bar.update(self._task, description=label)

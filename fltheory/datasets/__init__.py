@@ -11,13 +11,13 @@ from fltheory.datasets._dataset import DataSet
 from fltheory.datasets._fetching import fetch
 from fltheory.datasets._files import read_idx
 from fltheory.datasets._registry import Availability, available, find, load, source, sources
-from fltheory.datasets._source import Package, Source
+from fltheory.datasets._source import DatasetSource, Package
 
 __all__ = [
     "Availability",
     "DataSet",
+    "DatasetSource",
     "Package",
-    "Source",
     "available",
     "fetch",
     "find",

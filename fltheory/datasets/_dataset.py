@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fltheory import checks
-from fltheory.checks import Ints
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Ints
 from fltheory.errors import InvalidParameter
 
 Bytes = NDArray[np.uint8]
@@ -46,7 +46,7 @@ class DataSet:
     test_owners: Ints | None = None
 
     def __post_init__(self) -> None:
-        checks.integer("DataSet", "num_classes", self.num_classes, low=2)
+        arguments.integer("DataSet", "num_classes", self.num_classes, low=2)
         for part in ("train", "test"):
             inputs = _inputs(f"{part}_inputs", getattr(self, f"{part}_inputs"))
             if inputs.ndim == 2 and inputs.size and inputs.max() >= self.num_classes:

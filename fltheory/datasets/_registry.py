@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fltheory import checks
+from fltheory._internal import arguments
 from fltheory.datasets._dataset import DataSet
-from fltheory.datasets._source import Source
+from fltheory.datasets._source import DatasetSource
 from fltheory.errors import InvalidParameter, NotApplicable
 
 VARIABLE = "FLTHEORY_DATA"
@@ -47,20 +47,20 @@ class Availability:
 
 
 @functools.cache
-def sources() -> Mapping[str, type[Source]]:
+def sources() -> Mapping[str, type[DatasetSource]]:
     """Return the data sets by name, in alphabetical order: the sources in the modules of this folder.
 
     >>> list(sources())
     ['cifar-10', 'cifar-100', 'emnist-letters', 'fashion-mnist', 'mnist', 'shakespeare']
     """
-    found: dict[str, type[Source]] = {}
+    found: dict[str, type[DatasetSource]] = {}
     package = importlib.import_module(__package__ or "")
     for entry in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"{package.__name__}.{entry.name}")
         for kind in vars(module).values():
             if not isinstance(kind, type) or kind.__module__ != module.__name__:
                 continue
-            if issubclass(kind, Source) and not inspect.isabstract(kind):
+            if issubclass(kind, DatasetSource) and not inspect.isabstract(kind):
                 if kind.name in found:
                     raise InvalidParameter(
                         f"names of data sets must be unique, got {kind.name!r} in both {found[kind.name].__module__} "
@@ -87,7 +87,7 @@ def load(name: str, directory: str | os.PathLike[str] | None = None, **options: 
     kind = source(name)
     known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
     for option in options:
-        checks.choice(f"load({name!r})", "option", option, known)
+        arguments.choice(f"load({name!r})", "option", option, known)
     reader = kind(**options)
     folder = find(kind, directory)
     if folder is None:
@@ -105,12 +105,12 @@ def available(directory: str | os.PathLike[str] | None = None) -> tuple[Availabi
     )
 
 
-def source(name: object) -> type[Source]:
+def source(name: object) -> type[DatasetSource]:
     """Return the class of a named data set, or raise with the nearest name."""
-    return sources()[checks.choice("DataSet", "name", name, sources())]
+    return sources()[arguments.choice("DataSet", "name", name, sources())]
 
 
-def find(kind: type[Source], directory: str | os.PathLike[str] | None = None) -> Path | None:
+def find(kind: type[DatasetSource], directory: str | os.PathLike[str] | None = None) -> Path | None:
     """Return the first folder that has all files of a data set."""
     return next((folder for folder in _places(kind, directory) if not kind.missing(folder)), None)
 
@@ -126,7 +126,7 @@ def _user_directory() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "fltheory"
 
 
-def _places(kind: type[Source], directory: str | os.PathLike[str] | None) -> list[Path]:
+def _places(kind: type[DatasetSource], directory: str | os.PathLike[str] | None) -> list[Path]:
     folders = (kind.name, *kind.folders)
     places: list[Path] = []
     if directory is not None:
@@ -136,7 +136,7 @@ def _places(kind: type[Source], directory: str | os.PathLike[str] | None) -> lis
     return places if kind.installed is None else [*places, kind.installed]
 
 
-def _absent(kind: type[Source], directory: str | os.PathLike[str] | None) -> str:
+def _absent(kind: type[DatasetSource], directory: str | os.PathLike[str] | None) -> str:
     places = _places(kind, directory)
     listed = ", ".join(str(folder) for folder in places)
     names = list(kind.files)

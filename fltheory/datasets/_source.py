@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fltheory.checks import Ints
+from fltheory._internal.arguments import Ints
 from fltheory.datasets import _files
 from fltheory.datasets._dataset import Bytes, DataSet
 from fltheory.errors import InvalidParameter
@@ -39,7 +39,7 @@ class Package:
     sha256: str
 
 
-class Source(ABC):
+class DatasetSource(ABC):
     """A data set that may be on this machine; a subclass is a dataclass whose fields are its options.
 
     Attributes

@@ -25,10 +25,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from fltheory.checks import Ints
+from fltheory._internal.arguments import Ints
 from fltheory.datasets._dataset import Bytes, DataSet
 from fltheory.datasets._files import check_counts, records
-from fltheory.datasets._source import Source
+from fltheory.datasets._source import DatasetSource
 
 SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
@@ -36,7 +36,7 @@ BATCHES = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cifar10(Source):
+class Cifar10(DatasetSource):
     """Colour pictures in 10 classes."""
 
     name: ClassVar[str] = "cifar-10"
@@ -56,7 +56,7 @@ class Cifar10(Source):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cifar100(Source):
+class Cifar100(DatasetSource):
     """Colour pictures in 100 classes."""
 
     name: ClassVar[str] = "cifar-100"
@@ -80,7 +80,7 @@ def _images(found: Bytes, start: int) -> Bytes:
 
 
 def _data_set(
-    source: Source,
+    source: DatasetSource,
     folder: Path,
     train_inputs: Bytes,
     train_labels: Ints,

@@ -24,11 +24,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.checks import Ints
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Ints
 from fltheory.datasets._dataset import Bytes, DataSet
 from fltheory.datasets._files import check_counts
-from fltheory.datasets._source import Source
+from fltheory.datasets._source import DatasetSource
 from fltheory.errors import InvalidParameter
 
 ALPHABET = 26
@@ -37,7 +37,7 @@ PER_LETTER = {"train": 4_800, "test": 800}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EmnistLetters(Source):
+class EmnistLetters(DatasetSource):
     """Handwritten letters.
 
     Parameters
@@ -61,7 +61,7 @@ class EmnistLetters(Source):
     letters: int = ALPHABET
 
     def __post_init__(self) -> None:
-        checks.integer("EmnistLetters", "letters", self.letters, low=2, high=ALPHABET)
+        arguments.integer("EmnistLetters", "letters", self.letters, low=2, high=ALPHABET)
 
     def read(self, folder: Path) -> DataSet:
         train_images, train_labels = self._part(folder, "train")

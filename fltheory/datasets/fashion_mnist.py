@@ -24,14 +24,14 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from fltheory.datasets._dataset import DataSet
-from fltheory.datasets._source import Source
+from fltheory.datasets._source import DatasetSource
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FashionMnist(Source):
+class FashionMnist(DatasetSource):
     """Pictures of clothes."""
 
     name: ClassVar[str] = "fashion-mnist"

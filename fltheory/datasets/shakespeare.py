@@ -37,10 +37,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.checks import Ints
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Ints
 from fltheory.datasets._dataset import Bytes, DataSet
-from fltheory.datasets._source import Package, Source
+from fltheory.datasets._source import DatasetSource, Package
 from fltheory.errors import InvalidParameter
 
 SYMBOLS = "\n !\"&'(),-." + string.digits + ":;>?" + string.ascii_uppercase + "[]" + string.ascii_lowercase + "}"
@@ -62,7 +62,7 @@ _STANZA = re.compile(r"[IVX]+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shakespeare(Source):
+class Shakespeare(DatasetSource):
     """The next character in the plays of Shakespeare.
 
     Parameters
@@ -131,10 +131,10 @@ class Shakespeare(Source):
     stride: int = 1
 
     def __post_init__(self) -> None:
-        checks.integer("Shakespeare", "stride", self.stride, low=1)
+        arguments.integer("Shakespeare", "stride", self.stride, low=1)
         # Four fifths of so many samples, and one fifth less those between, are at least one each.
         fewest = max(5 * _between(self.stride) + 1, 2)
-        checks.integer(
+        arguments.integer(
             "Shakespeare", "min_samples", self.min_samples, low=fewest, remedy="smaller roles have no test samples"
         )
 
@@ -149,7 +149,7 @@ def next_characters(plays: Iterable[str], *, min_samples: int, stride: int) -> D
     counts = [(len(text) - LENGTH - 1) // stride + 1 for text in texts]
     kept = [(text, count) for text, count in zip(texts, counts, strict=True) if count >= min_samples]
     if not kept:
-        raise checks.fail(
+        raise arguments.fail(
             "Shakespeare",
             "min_samples",
             f"at most {max(counts, default=0)}, the samples of the largest role",

@@ -20,8 +20,8 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.checks import Floats, Ints
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats, Ints
 from fltheory.errors import InvalidParameter
 
 PARETO_INDEX = 0.5
@@ -57,7 +57,7 @@ class Equal:
 
     def __post_init__(self) -> None:
         if self.size is not None:
-            checks.integer("Equal", "size", self.size, low=1)
+            arguments.integer("Equal", "size", self.size, low=1)
 
     def draw(self, rng: np.random.Generator, num_clients: int, available: int) -> Ints:
         return shares(np.ones(num_clients), _total("Equal", self.size, num_clients, available))
@@ -81,9 +81,9 @@ class Lognormal:
     size: int | None = None
 
     def __post_init__(self) -> None:
-        checks.real("Lognormal", "spread", self.spread, low=0)
+        arguments.real("Lognormal", "spread", self.spread, low=0)
         if self.size is not None:
-            checks.integer("Lognormal", "size", self.size, low=1)
+            arguments.integer("Lognormal", "size", self.size, low=1)
 
     def draw(self, rng: np.random.Generator, num_clients: int, available: int) -> Ints:
         total = _total("Lognormal", self.size, num_clients, available)
@@ -106,8 +106,8 @@ class Pareto:
     max_size: int
 
     def __post_init__(self) -> None:
-        checks.integer("Pareto", "min_size", self.min_size, low=1)
-        checks.integer("Pareto", "max_size", self.max_size, low=self.min_size)
+        arguments.integer("Pareto", "min_size", self.min_size, low=1)
+        arguments.integer("Pareto", "max_size", self.max_size, low=self.min_size)
 
     def draw(self, rng: np.random.Generator, num_clients: int, available: int) -> Ints:
         drawn = pareto(rng, num_clients, self.min_size, self.max_size)
@@ -146,7 +146,7 @@ def shares(raw: Floats, total: int) -> Ints:
 
 def _total(owner: str, size: int | None, num_clients: int, available: int) -> int:
     if size is not None and size * num_clients > available:
-        raise checks.fail(
+        raise arguments.fail(
             owner, "size", f"at most {available // num_clients} for {num_clients} clients and {available} samples", size
         )
     return available if size is None else size * num_clients

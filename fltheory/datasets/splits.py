@@ -24,11 +24,11 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fltheory import checks, seeding
-from fltheory.checks import Ints
+from fltheory._internal import arguments, seeding
+from fltheory._internal.arguments import Ints
+from fltheory._internal.seeding import Purpose
 from fltheory.datasets.sizes import Equal, Sizes
 from fltheory.errors import InvalidParameter
-from fltheory.seeding import Purpose
 
 
 @runtime_checkable
@@ -106,7 +106,7 @@ class Dirichlet:
     sizes: Sizes = field(default_factory=Equal)
 
     def __post_init__(self) -> None:
-        checks.real("Dirichlet", "concentration", self.concentration, low=0, open_low=True)
+        arguments.real("Dirichlet", "concentration", self.concentration, low=0, open_low=True)
 
     def deal(
         self, labels: ArrayLike, num_clients: int, *, owners: ArrayLike | None = None, seed: int
@@ -159,7 +159,7 @@ class ClassesPerClient:
     sizes: Sizes | None = None
 
     def __post_init__(self) -> None:
-        checks.integer("ClassesPerClient", "classes", self.classes, low=1)
+        arguments.integer("ClassesPerClient", "classes", self.classes, low=1)
 
     def deal(
         self, labels: ArrayLike, num_clients: int, *, owners: ArrayLike | None = None, seed: int
@@ -168,7 +168,7 @@ class ClassesPerClient:
         rng = seeding.generator(seed, Purpose.INSTANCE)
         present = np.unique(given)
         if self.classes > len(present):
-            raise checks.fail(
+            raise arguments.fail(
                 "ClassesPerClient", "classes", f"at most the number of classes, {len(present)}", self.classes
             )
         stacks = [rng.permutation(np.flatnonzero(given == c)) for c in present]
@@ -193,7 +193,7 @@ class ClassesPerClient:
         holders = held.sum(axis=0)
         if np.any(holders > supply):
             scarce = int(np.argmax(holders - supply))
-            raise checks.fail(
+            raise arguments.fail(
                 "ClassesPerClient",
                 "classes",
                 f"so few that {num_clients} clients find samples",
@@ -240,9 +240,9 @@ class Natural:
     max_size: int | None = None
 
     def __post_init__(self) -> None:
-        checks.integer("Natural", "min_size", self.min_size, low=1)
+        arguments.integer("Natural", "min_size", self.min_size, low=1)
         if self.max_size is not None:
-            checks.integer("Natural", "max_size", self.max_size, low=self.min_size)
+            arguments.integer("Natural", "max_size", self.max_size, low=self.min_size)
 
     def deal(
         self, labels: ArrayLike, num_clients: int, *, owners: ArrayLike | None = None, seed: int
@@ -252,11 +252,11 @@ class Natural:
             raise InvalidParameter("Natural.owners must be given, got none; these data have no natural clients")
         whose = np.asarray(owners)
         if whose.shape != given.shape or whose.dtype.kind not in "iu":
-            raise checks.fail("Natural", "owners", f"a vector of {len(given)} integers, one per sample", owners)
+            raise arguments.fail("Natural", "owners", f"a vector of {len(given)} integers, one per sample", owners)
         names, counts = np.unique(whose, return_counts=True)
         eligible = names[counts >= self.min_size]
         if num_clients > len(eligible):
-            raise checks.fail(
+            raise arguments.fail(
                 "Natural",
                 "num_clients",
                 f"at most {len(eligible)}, the number of owners with {self.min_size} samples or more",
@@ -275,8 +275,8 @@ class Natural:
 def _labels(owner: str, labels: ArrayLike, num_clients: int) -> Ints:
     given = np.asarray(labels)
     if given.ndim != 1 or given.dtype.kind not in "iu" or (given.size and given.min() < 0):
-        raise checks.fail(owner, "labels", "a vector of integers >= 0", labels)
-    checks.integer(owner, "num_clients", num_clients, low=1, high=len(given), remedy="give every client a sample")
+        raise arguments.fail(owner, "labels", "a vector of integers >= 0", labels)
+    arguments.integer(owner, "num_clients", num_clients, low=1, high=len(given), remedy="give every client a sample")
     return given.astype(np.int64, copy=False)
 
 

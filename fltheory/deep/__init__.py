@@ -1,6 +1,6 @@
 """Deep networks on real data: the papers' networks, trained by the algorithms of this package with PyTorch.
 
-PyTorch is an extra, ``pip install 'fltheory[torch]'``; it is loaded when a network is built.
+PyTorch is an extra, ``pip install --editable '.[torch]'``; it is loaded when a network is built.
 """
 
 from fltheory.deep.examples import Examples

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fltheory.checks import Floats
+from fltheory._internal.arguments import Floats
 from fltheory.deep.flat import CHUNK, FlatNetwork
 from fltheory.errors import NotApplicable
 
@@ -43,6 +43,22 @@ def hessian(network: FlatNetwork, inputs: Any, labels: Any, l2: float) -> Floats
     matrix: Floats = torch.stack(rows).to(torch.float64).numpy()
     matrix[range(network.dim), range(network.dim)] += l2
     return matrix
+
+
+def hessian_product(network: FlatNetwork, inputs: Any, labels: Any, vector: Any, l2: float) -> Any:
+    """Return the Hessian of the mean loss with its regulariser, times a vector, without the matrix itself.
+
+    The product is the gradient of the inner product of gradient and vector, for networks of any size.
+    """
+    total = l2 * vector
+    parts = vector.split([parameter.numel() for parameter in network.parameters])
+    for given, classes in zip(inputs.split(CHUNK), labels.split(CHUNK), strict=True):
+        loss = functional.cross_entropy(network.module(given), classes) * (len(classes) / len(labels))
+        slopes = torch.autograd.grad(loss, network.parameters, create_graph=True, materialize_grads=True)
+        along = torch.stack([(slope.flatten() * part).sum() for slope, part in zip(slopes, parts, strict=True)]).sum()
+        second = torch.autograd.grad(along, network.parameters, materialize_grads=True)
+        total = total + torch.cat([part.flatten() for part in second])
+    return total
 
 
 def fisher(network: FlatNetwork, inputs: Any) -> Floats:

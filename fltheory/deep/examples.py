@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fltheory import checks
-from fltheory.checks import Ints
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Ints
 from fltheory.errors import InvalidParameter
 
 
@@ -41,10 +41,10 @@ class Examples:
         if inputs.dtype.kind == "f" and not np.all(np.isfinite(inputs)):
             raise InvalidParameter("Examples.inputs must be finite")
         if labels.shape != inputs.shape[:1] or labels.dtype.kind not in "iu" or (labels.size and labels.min() < 0):
-            raise checks.fail("Examples", "labels", f"{len(inputs)} integers >= 0, one per input", self.labels)
+            raise arguments.fail("Examples", "labels", f"{len(inputs)} integers >= 0, one per input", self.labels)
         whole = offsets.ndim == 1 and len(offsets) > 1 and offsets.dtype.kind in "iu"
         if not whole or offsets[0] != 0 or offsets[-1] != len(inputs) or np.any(np.diff(offsets.astype(np.int64)) < 1):
-            raise checks.fail(
+            raise arguments.fail(
                 "Examples", "offsets", f"increasing from 0 to the number of samples {len(inputs)}", self.offsets
             )
         for name, values in (("inputs", inputs), ("labels", labels.astype(np.int64)), ("offsets", offsets)):

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from fltheory.checks import Floats, Ints
+from fltheory._internal.arguments import Floats, Ints
 from fltheory.errors import NotApplicable
 
 CHUNK = 512
@@ -79,7 +79,7 @@ class FlatNetwork:
         for part, slope in zip(self._parts, slopes, strict=True):
             part.add_(slope, alpha=factor)
 
-    def judge(self, inputs: Any, labels: Any, rows: Ints) -> tuple[Floats, Floats]:
+    def measure(self, inputs: Any, labels: Any, rows: Ints) -> tuple[Floats, Floats]:
         """Return the losses of the given rows at ``w``, without regulariser, and 1 for those that are right, else 0."""
         losses, hits = [], []
         for part in torch.tensor(rows).split(CHUNK):

@@ -3,7 +3,7 @@ r"""Networks on real data, dealt to clients.
 Images become :math:`(x/255 - m)/s` with the mean :math:`m` and standard deviation :math:`s` of all training images, one
 per channel. Rows of text stay as they are.
 
-The test set serves all clients. A client's own model (APFL, pFedMe, FedAMP) is judged on test samples like the
+The test set serves all clients. A client's own model (APFL, pFedMe, FedAMP) is evaluated on test samples like the
 client's own: those of the natural owner where all samples of a client have the same one, otherwise drawn so that their
 classes have the shares that they have among the client's training samples. Where a class is too rare in the test set
 for that, fewer are drawn rather than others.
@@ -17,22 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fltheory import checks, seeding
-from fltheory.checks import Ints
-from fltheory.datasets import DataSet, Source, load
+from fltheory._internal import arguments, seeding
+from fltheory._internal.arguments import Ints
+from fltheory._internal.seeding import Purpose
+from fltheory.datasets import DataSet, DatasetSource, load
 from fltheory.datasets.splits import Split
 from fltheory.deep.examples import Examples
 from fltheory.deep.networks import Network
 from fltheory.deep.problem import DeepProblem
 from fltheory.errors import InvalidParameter
-from fltheory.seeding import Purpose
 
 _ORDER, _OWN_TESTS, _SUBSET = 2, 3, 4
 
 
 def network_problem(
     *,
-    dataset: Source,
+    dataset: DatasetSource,
     network: Network,
     split: Split,
     num_clients: int = 100,
@@ -40,7 +40,7 @@ def network_problem(
     batch_size: int | None = 10,
     l2: float = 0.0,
     precision: str = "single",
-    judged: int = 2000,
+    evaluated: int = 2000,
     fisher_samples: int | None = None,
     own_tests: int = 50,
     directory: str | None = None,
@@ -54,7 +54,7 @@ def network_problem(
         Where the samples come from, such as :class:`~fltheory.datasets.mnist.Mnist`.
     directory
         Where to look for its files first; see :func:`fltheory.datasets.load`.
-    network, split, num_clients, samples, batch_size, l2, precision, judged, fisher_samples, own_tests, seed
+    network, split, num_clients, samples, batch_size, l2, precision, evaluated, fisher_samples, own_tests, seed
         See :func:`federate`.
     """
     data = load(dataset.name, directory, **dataclasses.asdict(dataset))  # type: ignore[call-overload]
@@ -67,7 +67,7 @@ def network_problem(
         batch_size=batch_size,
         l2=l2,
         precision=precision,
-        judged=judged,
+        evaluated=evaluated,
         fisher_samples=fisher_samples,
         own_tests=own_tests,
         seed=seed,
@@ -84,7 +84,7 @@ def federate(
     batch_size: int | None = 10,
     l2: float = 0.0,
     precision: str = "single",
-    judged: int = 2000,
+    evaluated: int = 2000,
     fisher_samples: int | None = None,
     own_tests: int = 50,
     seed: int,
@@ -104,18 +104,18 @@ def federate(
     samples
         Deal only so many training samples, drawn at random.
     own_tests
-        Most test samples on which each client's own model is judged.
-    batch_size, l2, precision, judged, fisher_samples
+        Most test samples on which each client's own model is evaluated.
+    batch_size, l2, precision, evaluated, fisher_samples
         See :class:`~fltheory.deep.problem.DeepProblem`.
     seed
         Seed of the split, of the order of the samples and of the first model.
     """
     owner = "federate"
-    own_tests = checks.integer(owner, "own_tests", own_tests, low=1)
+    own_tests = arguments.integer(owner, "own_tests", own_tests, low=1)
     labels, owners = data.train_labels, data.train_owners
     chosen = np.arange(len(labels))
     if samples is not None:
-        checks.integer(owner, "samples", samples, low=1, high=len(labels), remedy="leave it out for all of them")
+        arguments.integer(owner, "samples", samples, low=1, high=len(labels), remedy="leave it out for all of them")
         chosen = np.sort(seeding.generator(seed, Purpose.INSTANCE, _SUBSET).permutation(len(labels))[:samples])
     hands = split.deal(labels[chosen], num_clients, owners=None if owners is None else owners[chosen], seed=seed)
     order = seeding.generator(seed, Purpose.INSTANCE, _ORDER)
@@ -131,7 +131,7 @@ def federate(
         batch_size=batch_size,
         l2=l2,
         precision=precision,
-        judged=judged,
+        evaluated=evaluated,
         fisher_samples=fisher_samples,
         seed=seed,
         origin=f"{data.name}, {split}, samples={samples}, own_tests={own_tests}, seed={seed}",
@@ -139,7 +139,7 @@ def federate(
 
 
 def _own_tests(data: DataSet, rows: list[Ints], tests: Ints, most: int, seed: int) -> tuple[Ints, ...]:
-    """Return the rows of the shuffled test set on which each client's own model is judged."""
+    """Return the rows of the shuffled test set on which each client's own model is evaluated."""
     rng = seeding.generator(seed, Purpose.INSTANCE, _OWN_TESTS)
     labels = data.test_labels[tests]
     found = []

@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from fltheory import checks
+from fltheory._internal import arguments
 from fltheory.errors import InvalidParameter
 
 Shape = tuple[int, ...]
@@ -51,7 +51,7 @@ class Softmax:
     intercept: bool = True
 
     def __post_init__(self) -> None:
-        checks.boolean("Softmax", "intercept", self.intercept)
+        arguments.boolean("Softmax", "intercept", self.intercept)
 
     def build(self, shape: Shape, num_classes: int) -> Any:
         """Return one linear layer."""
@@ -110,8 +110,8 @@ class CNN:
     def __post_init__(self) -> None:
         object.__setattr__(self, "channels", _widths("CNN", "channels", self.channels))
         object.__setattr__(self, "dense", _widths("CNN", "dense", self.dense))
-        checks.integer("CNN", "kernel", self.kernel, low=1)
-        checks.integer("CNN", "padding", self.padding, low=0)
+        arguments.integer("CNN", "kernel", self.kernel, low=1)
+        arguments.integer("CNN", "padding", self.padding, low=0)
 
     def build(self, shape: Shape, num_classes: int) -> Any:
         """Return the layers in a row; an image without channels has one."""
@@ -145,7 +145,7 @@ class VGG11:
     width: int = 32
 
     def __post_init__(self) -> None:
-        checks.integer("VGG11", "width", self.width, low=1)
+        arguments.integer("VGG11", "width", self.width, low=1)
 
     def build(self, shape: Shape, num_classes: int) -> Any:
         """Return the layers in a row; five poolings need sides of at least 32."""
@@ -189,9 +189,9 @@ class LSTM:
 
     def __post_init__(self) -> None:
         for field in ("embedding", "hidden", "layers"):
-            checks.integer("LSTM", field, getattr(self, field), low=1)
+            arguments.integer("LSTM", field, getattr(self, field), low=1)
         if self.symbols is not None:
-            checks.integer("LSTM", "symbols", self.symbols, low=1)
+            arguments.integer("LSTM", "symbols", self.symbols, low=1)
 
     def build(self, shape: Shape, num_classes: int) -> Any:
         """Return the module; an input is a row of symbols."""
@@ -235,6 +235,6 @@ def _image(owner: str, shape: Shape) -> Shape:
 
 def _widths(owner: str, field: str, values: Any) -> tuple[int, ...]:
     try:
-        return tuple(checks.integer(owner, field, value, low=1) for value in values)
+        return tuple(arguments.integer(owner, field, value, low=1) for value in values)
     except TypeError:
-        raise checks.fail(owner, field, "a list of integers >= 1", values) from None
+        raise arguments.fail(owner, field, "a list of integers >= 1", values) from None

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fltheory import checks, seeding
-from fltheory.checks import Floats, Ints
+from fltheory._internal import arguments, seeding
+from fltheory._internal.arguments import Floats, Ints
+from fltheory._internal.seeding import Purpose
 from fltheory.deep import curvatures
 from fltheory.deep.bench import Bench
 from fltheory.deep.walks import Walk
 from fltheory.errors import InvalidParameter, NotApplicable
 from fltheory.logistic.steps import drawn_samples
-from fltheory.oracle import Active, Minibatch, Round
-from fltheory.problem import Objective
-from fltheory.seeding import Purpose
+from fltheory.problems.oracle import PLAIN, Active, LocalSteps, Minibatch, Round
+from fltheory.problems.problem import Objective
 
 if TYPE_CHECKING:
     from fltheory.deep.flat import FlatNetwork
@@ -70,41 +70,18 @@ class DeepOracle:
 
     def minibatch(self, index: int) -> Minibatch:
         """Return the handle of the minibatch that local step ``index`` of this round would use."""
-        return Minibatch(checks.integer("DeepOracle", "minibatch", index, low=0))
+        return Minibatch(arguments.integer("DeepOracle", "minibatch", index, low=0))
 
-    def local_steps(
-        self,
-        start: Floats,
-        work: Round,
-        *,
-        rate: float | None = None,
-        steps: int | None = None,
-        correction: Floats | None = None,
-        pull: Floats | float = 0.0,
-        anchor: Floats | None = None,
-        l1: float = 0.0,
-        l1_anchor: Floats | None = None,
-        minibatch: Minibatch | None = None,
-        recentre: bool = False,
-    ) -> Floats:
-        """Run steps of (G); see :meth:`fltheory.oracle.Oracle.local_steps`."""
-        counts = work.steps if steps is None else np.where(work.steps > 0, steps, 0)
-        counts = np.broadcast_to(counts, (self._replicates, self.num_clients))
+    def local_steps(self, start: Floats, work: Round, how: LocalSteps = PLAIN) -> Floats:
+        """Run steps of (G); see :meth:`fltheory.problems.oracle.Oracle.local_steps`."""
+        counts = np.broadcast_to(how.steps_in(work), (self._replicates, self.num_clients))
+        rates = how.rates_in(work)
         result = np.array(self._spread(start))
 
         def one(network: FlatNetwork, place: tuple[int, int]) -> None:
             r, i = place
-            task = Walk(
-                start=result[r, i],
-                batches=self._batches(r, i, int(counts[r, i]), minibatch),
-                rate=work.rate if rate is None else float(rate),
-                correction=_at(correction, r, i),
-                pull=float(pull) if np.ndim(pull) == 0 else _at(np.asarray(pull), r, i),
-                anchor=_at(anchor, r, i),
-                l1=float(l1),
-                l1_anchor=_at(l1_anchor, r, i),
-                recentre=recentre,
-            )
+            batches = self._batches(r, i, int(counts[r, i]), how.minibatch)
+            task = Walk(start=result[r, i], batches=batches, rates=rates, how=how.at(r, i))
             result[r, i] = self._bench.walker(network, self._bench.train, task)
 
         self._bench.each(one, zip(*np.nonzero(counts), strict=True))
@@ -125,13 +102,27 @@ class DeepOracle:
         self._only(one, result, active)
         return result
 
+    def hessian_products(self, w: Floats, vectors: Floats, *, active: Active | None = None) -> Floats:
+        """Return the clients' Hessians at ``w`` times vectors, over all their samples; 0 for clients not needed."""
+        models, vectors = self._spread(w), self._spread(vectors)
+        result = np.zeros(models.shape)
+
+        def one(network: FlatNetwork, place: tuple[int, int]) -> None:
+            network.w.copy_(self._bench.tensor(models[place]))
+            inputs, labels = self._samples(self._rows(place[1]))
+            vector = self._bench.tensor(vectors[place])
+            result[place] = curvatures.hessian_product(network, inputs, labels, vector, self._problem.l2).numpy()
+
+        self._only(one, result, active)
+        return result
+
     def curvature(self, w: Floats, kind: str, *, active: Active | None = None) -> Floats:
         """Return a curvature at ``w``, with as many replicates as ``w`` has; 0 for clients that nobody needs.
 
         ``exact`` and ``diagonal`` are the Hessian and its diagonal, with the regulariser, for small networks only;
         ``fisher`` and ``empirical-fisher`` are those of :mod:`fltheory.deep.curvatures`, over the client's samples.
         """
-        kind = checks.choice("DeepOracle", "curvature", kind, CURVATURES)
+        kind = arguments.choice("DeepOracle", "curvature", kind, CURVATURES)
         models = np.broadcast_to(w, (w.shape[0], self.num_clients, self.dim))
         if kind in ("exact", "diagonal"):
             curvatures.require_small(self.dim)
@@ -167,7 +158,7 @@ class DeepOracle:
 
     def objective(self, p: Floats) -> Objective:
         """Return the objective with client weights ``p``."""
-        return self._problem.judged_on(self._bench, p)
+        return self._problem.objective_on(self._bench, p)
 
     def enter(self, w: Floats) -> Floats:
         """Return ``w``: the oracle works in the coordinates of the problem."""
@@ -213,8 +204,3 @@ class DeepOracle:
             raise InvalidParameter(
                 f"DeepOracle needs arrays that broadcast to (replicates, clients, dim) = {shape}, got {w.shape}"
             ) from None
-
-
-def _at(array: Floats | None, r: int, i: int) -> Any:
-    """Return the entry of replicate ``r`` and client ``i`` where axes of length 1 broadcast."""
-    return None if array is None else array[r if array.shape[0] > 1 else 0, i if array.shape[1] > 1 else 0]

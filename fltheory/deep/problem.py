@@ -4,11 +4,11 @@ r"""Federated training of a network: each client has its own samples, the object
           \qquad f = \sum_i p_i f_i, \quad p_i = n_i/n,
 
 with the cross-entropy :math:`\ell` of the network's scores. Nobody knows a minimiser of it, nor constants ``mu``, ``L``
-or ``Gamma``: theorems have nothing to say here, and models are judged by their training loss and their test accuracy.
+or ``Gamma``: theorems have nothing to say here, and models are compared by their training loss and their test accuracy.
 
-Judging all samples after every round would take longer than the rounds. So the loss is that of the first samples of
+Evaluating all samples after every round would take longer than the rounds. So the loss is that of the first samples of
 every client, in proportion to their numbers and weighted by ``p``, and the accuracy that of the first test samples;
-``judged`` says how many. The generators shuffle, so that the first ones are a fair sample.
+``evaluated`` says how many. The generators shuffle, so that the first ones are a fair sample.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.checks import Floats, Ints
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats, Ints
 from fltheory.deep.examples import Examples
 from fltheory.deep.networks import Network
 from fltheory.errors import InvalidParameter, NotApplicable
-from fltheory.problem import Constant, LossMeasures
+from fltheory.problems import display
+from fltheory.problems.problem import Constant, LossMeasures
 
 if TYPE_CHECKING:
     from fltheory.deep.bench import Bench
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from fltheory.deep.oracle import DeepOracle
 
 LEAST_OWN = 50
-"""Fewest samples of a client, if it has them, on which its own model is judged."""
+"""Fewest samples of a client, if it has them, on which its own model is evaluated."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class DeepProblem:
     """A network and the clients' samples.
 
@@ -50,7 +51,7 @@ class DeepProblem:
     num_classes
         Number of classes.
     own_test
-        Rows of ``test`` on which each client's own model is judged, one vector per client; without them personal
+        Rows of ``test`` on which each client's own model is evaluated, one vector per client; without them personal
         models have no accuracy.
     l2
         Weight of the regulariser.
@@ -58,8 +59,8 @@ class DeepProblem:
         Samples per local step, drawn with replacement; ``None`` uses all samples of the client.
     precision
         ``single`` or ``double``.
-    judged
-        Most samples on which a model is judged, of train and of test.
+    evaluated
+        Most samples on which a model is evaluated, of train and of test.
     fisher_samples
         Most samples of a client from which it computes Fisher information: its first ones; ``None`` uses all.
     seed
@@ -78,7 +79,7 @@ class DeepProblem:
     l2: float = 0.0
     batch_size: int | None = None
     precision: str = "single"
-    judged: int = 2000
+    evaluated: int = 2000
     fisher_samples: int | None = None
     seed: int = 0
     origin: str = ""
@@ -87,15 +88,17 @@ class DeepProblem:
     def __post_init__(self) -> None:
         owner = "DeepProblem"
         require_torch()
-        checks.integer(owner, "num_classes", self.num_classes, low=2)
-        object.__setattr__(self, "l2", checks.real(owner, "l2", self.l2, low=0))
+        arguments.integer(owner, "num_classes", self.num_classes, low=2)
+        object.__setattr__(self, "l2", arguments.real(owner, "l2", self.l2, low=0))
         if self.batch_size is not None:
-            checks.integer(owner, "batch_size", self.batch_size, low=1, remedy="leave it out for full gradients")
-        checks.choice(owner, "precision", self.precision, ("single", "double"))
-        checks.integer(owner, "judged", self.judged, low=1)
+            arguments.integer(owner, "batch_size", self.batch_size, low=1, remedy="leave it out for full gradients")
+        arguments.choice(owner, "precision", self.precision, ("single", "double"))
+        arguments.integer(owner, "evaluated", self.evaluated, low=1)
         if self.fisher_samples is not None:
-            checks.integer(owner, "fisher_samples", self.fisher_samples, low=1, remedy="leave it out for all samples")
-        checks.integer(owner, "seed", self.seed, low=0)
+            arguments.integer(
+                owner, "fisher_samples", self.fisher_samples, low=1, remedy="leave it out for all samples"
+            )
+        arguments.integer(owner, "seed", self.seed, low=0)
         for name, examples in (("train", self.train), ("test", self.test)):
             if examples.labels.max() >= self.num_classes:
                 raise InvalidParameter(
@@ -113,8 +116,16 @@ class DeepProblem:
             )
         for rows in self.own_test:
             if not rows.size or rows.min() < 0 or rows.max() >= len(self.test.labels):
-                raise checks.fail(owner, "own_test", f"rows in 0 .. {len(self.test.labels) - 1}, one or more", rows)
+                raise arguments.fail(owner, "own_test", f"rows in 0 .. {len(self.test.labels) - 1}, one or more", rows)
         self._require_fit()
+
+    def __repr__(self) -> str:
+        facts = {"network": self.network, "num_clients": self.num_clients, "dim": self.dim}
+        facts |= {"samples": len(self.train.labels), "classes": self.num_classes, "l2": self.l2}
+        return display.one_line(self, facts | ({"batch_size": self.batch_size} if self.batch_size else {}))
+
+    def _repr_html_(self) -> str:
+        return display.table(repr(self), self.constants)
 
     @property
     def num_clients(self) -> int:
@@ -143,7 +154,7 @@ class DeepProblem:
             from fltheory.deep.flat import FlatNetwork
 
             network = FlatNetwork(self.module(), "single")
-            self._kept["start"] = checks.frozen(network.w.double().numpy())
+            self._kept["start"] = arguments.frozen(network.w.double().numpy())
         start: Floats = self._kept["start"]
         return start
 
@@ -161,7 +172,7 @@ class DeepProblem:
 
     def objective(self, p: Floats | None = None) -> DeepObjective:
         """Return the objective with client weights ``p`` (default: shares of the samples)."""
-        return self.judged_on(self._bench(reference=False), self.weights if p is None else p)
+        return self.objective_on(self._bench(reference=False), self.weights if p is None else p)
 
     def reference_oracle(self, *, seed: int, replicates: range) -> DeepOracle:
         """Return the oracle with obvious steps in double precision."""
@@ -175,14 +186,14 @@ class DeepProblem:
 
         return DeepOracle(self, self._bench(reference=False), seed=seed, replicates=replicates)
 
-    def judged_on(self, bench: Bench, p: Floats) -> DeepObjective:
+    def objective_on(self, bench: Bench, p: Floats) -> DeepObjective:
         """Return the objective with client weights ``p``, computed on a bench."""
-        p = checks.probabilities("DeepProblem", "p", p, shape=(self.num_clients,))
+        p = arguments.probabilities("DeepProblem", "p", p, shape=(self.num_clients,))
         return DeepObjective(problem=self, bench=bench, p=p)
 
     def client_measures(self, bench: Bench, models: Floats) -> Mapping[str, Floats]:
         """Return loss and accuracy of personal models ``(replicates, clients, dim)``, by the name of the curve."""
-        most = max(self.judged // self.num_clients, LEAST_OWN)
+        most = max(self.evaluated // self.num_clients, LEAST_OWN)
         found = {"personal_loss": np.empty(models.shape[:2])}
         if self.own_test:
             found["personal_accuracy"] = np.empty(models.shape[:2])
@@ -191,10 +202,10 @@ class DeepProblem:
             network.w.copy_(bench.tensor(models[place]))
             own = self.train.rows(place[1])
             rows = np.arange(own.start, min(own.stop, own.start + most))
-            losses, _ = network.judge(bench.train.inputs, bench.train.labels, rows)
+            losses, _ = network.measure(bench.train.inputs, bench.train.labels, rows)
             found["personal_loss"][place] = losses.mean() + self.ridge(models[place])
             if self.own_test:
-                _, hits = network.judge(bench.test.inputs, bench.test.labels, self.own_test[place[1]])
+                _, hits = network.measure(bench.test.inputs, bench.test.labels, self.own_test[place[1]])
                 found["personal_accuracy"][place] = hits.mean()
 
         bench.each(one, np.ndindex(*models.shape[:2]))
@@ -242,7 +253,7 @@ class DeepObjective:
     Parameters
     ----------
     problem, bench
-        What is judged, and where.
+        What is evaluated, and where.
     p
         Client weights.
     """
@@ -284,22 +295,22 @@ class DeepObjective:
         """Return training loss and test accuracy of models ``(..., dim)``."""
         problem, bench = self.problem, self.bench
         models = np.reshape(w, (-1, problem.dim))
-        rows, weights = self._judged()
-        tests = np.arange(min(len(problem.test.labels), problem.judged))
+        rows, weights = self._evaluated()
+        tests = np.arange(min(len(problem.test.labels), problem.evaluated))
 
         def one(network: FlatNetwork, model: Floats) -> tuple[float, float]:
             network.w.copy_(bench.tensor(model))
-            losses, _ = network.judge(bench.train.inputs, bench.train.labels, rows)
-            _, hits = network.judge(bench.test.inputs, bench.test.labels, tests)
+            losses, _ = network.measure(bench.train.inputs, bench.train.labels, rows)
+            _, hits = network.measure(bench.test.inputs, bench.test.labels, tests)
             return float(weights @ losses) + problem.ridge(model), float(hits.mean())
 
         loss, accuracy = np.transpose(bench.each(one, models))
         return LossMeasures(np.reshape(loss, w.shape[:-1]), np.reshape(accuracy, w.shape[:-1]))
 
-    def _judged(self) -> tuple[Ints, Floats]:
+    def _evaluated(self) -> tuple[Ints, Floats]:
         """Return the rows on which the loss is measured, and their weights."""
         train = self.problem.train
-        share = min(1.0, self.problem.judged / len(train.labels))
+        share = min(1.0, self.problem.evaluated / len(train.labels))
         counts = np.ceil(share * train.counts).astype(np.int64)
         rows = [np.arange(first, first + count) for first, count in zip(train.offsets[:-1], counts, strict=True)]
         return np.concatenate(rows), np.repeat(self.p / counts, counts)
@@ -310,8 +321,8 @@ def require_torch() -> None:
     from importlib.util import find_spec
 
     if find_spec("torch") is None:
-        raise NotApplicable("networks need PyTorch; install it with: pip install 'fltheory[torch]'")
+        raise NotApplicable("networks need PyTorch; install it with: pip install --editable '.[torch]'")
 
 
 def _unknown(what: str) -> NotApplicable:
-    return NotApplicable(f"{what} of a network's loss is not known; judge models by loss and accuracy")
+    return NotApplicable(f"{what} of a network's loss is not known; compare models by loss and accuracy")

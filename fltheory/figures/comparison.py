@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.checks import Floats
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter
 from fltheory.figures.style import COLUMN, POINTS, dress, line
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,18 +46,40 @@ HIGHEST = 1e307
 """End of an axis: a band around values at the edge of floating point may have no end."""
 
 
+class Reference(NamedTuple):
+    """A line to compare with, such as a bound: label, places on the horizontal axis, values."""
+
+    label: str
+    x: Floats
+    y: Floats
+
+
 class _Curve(NamedTuple):
+    x: Floats
     mean: Floats
     low: Floats
     high: Floats
 
 
+ACROSS = {
+    "round": "communication round  $t$",
+    "uplink_bits": "bits sent to the server",
+    "downlink_bits": "bits sent to the clients",
+    "bits": "bits sent in both directions",
+}
+"""What the horizontal axis may be, with its label."""
+
+
 def comparison(
-    curves: Sequence[tuple[str, Trajectories]],
+    curves: Sequence[tuple[str, Trajectories]] | Mapping[str, Trajectories],
     *,
     quantity: str | None = None,
     title: str | None = None,
     level: float = 0.99,
+    x: str = "round",
+    log_x: bool = False,
+    references: Sequence[Reference] = (),
+    ylabel: str | None = None,
 ) -> Figure:
     """Return a figure with one curve per algorithm on a logarithmic axis, or a linear one for shares.
 
@@ -71,6 +93,14 @@ def comparison(
         Heading, taken literally like the labels.
     level
         Simultaneous level of the bands.
+    x
+        What the horizontal axis shows: ``round``, ``uplink_bits``, ``downlink_bits`` or ``bits``, each a mean.
+    log_x
+        Logarithmic horizontal axis; the start, at 0, is left out.
+    references
+        Further lines, drawn dashed in grey and black: bounds, slopes.
+    ylabel
+        Label of the vertical axis instead of that of the quantity.
 
     Notes
     -----
@@ -80,59 +110,77 @@ def comparison(
     """
     from matplotlib.figure import Figure
 
-    if not curves:
+    pairs = list(curves.items()) if isinstance(curves, Mapping) else list(curves)
+    if not pairs:
         raise InvalidParameter("comparison.curves must hold at least one curve, got none")
     if quantity is None:
-        quantity = "gap" if curves[0][1].gap is not None else "accuracy"
-    checks.choice("comparison", "quantity", quantity, AXES)
-    drawn = [(label, _curve(trajectories, quantity, level)) for label, trajectories in curves]
+        quantity = "gap" if pairs[0][1].gap is not None else "accuracy"
+    arguments.choice("comparison", "quantity", quantity, AXES)
+    arguments.choice("comparison", "x", x, ACROSS)
+    drawn = [(label, _curve(trajectories, quantity, level, x, log_x)) for label, trajectories in pairs]
     figure = Figure(figsize=(COLUMN, HEIGHT), layout="constrained")
     axes = figure.add_subplot()
     if quantity not in SHARES:
-        _scale(axes, [curve for _, curve in drawn])
+        _scale(axes, [curve for _, curve in drawn], references)
     bottom = axes.get_ylim()[0]
     logarithmic = axes.get_yscale() == "log"
     lines = []
     for index, (_, curve) in enumerate(drawn):
         look = line(index)
-        rounds = np.arange(len(curve.mean))
         if np.any(curve.high > curve.low):
             low = np.maximum(curve.low, bottom) if logarithmic else curve.low
-            axes.fill_between(rounds, low, np.maximum(curve.high, low), color=look["color"], alpha=0.2, linewidth=0)
+            axes.fill_between(curve.x, low, np.maximum(curve.high, low), color=look["color"], alpha=0.2, linewidth=0)
         shown = np.where(curve.mean > 0, curve.mean, np.nan) if logarithmic else curve.mean
-        lines += axes.plot(rounds, shown, **look)
-    _dress(axes, quantity, title)
+        lines += axes.plot(curve.x, shown, **look)
+    for index, reference in enumerate(references):
+        shade = ("black", "0.45", "0.7")[index % 3]
+        lines += axes.plot(reference.x, reference.y, color=shade, linestyle=(0, (4, 2)), linewidth=1.0)
+    _dress(axes, ylabel or AXES[quantity], title, ACROSS[x], log_x=log_x)
     # The labels are put in afterwards: matplotlib would read $ as mathematics and skip a leading underscore.
     legend = axes.legend(lines, [""] * len(lines), fontsize=POINTS - 1, framealpha=0.85, edgecolor="none")
-    for text, (label, _) in zip(legend.get_texts(), drawn, strict=True):
+    labels = [label for label, _ in drawn] + [reference.label for reference in references]
+    for text, label in zip(legend.get_texts(), labels, strict=True):
         text.set_parse_math(False)
         text.set_text(label)
     return figure
 
 
-def _curve(trajectories: Trajectories, quantity: str, level: float) -> _Curve:
+def _curve(trajectories: Trajectories, quantity: str, level: float, x: str, log_x: bool) -> _Curve:
+    across = _across(trajectories, x)
+    first = 1 if log_x and across[0] <= 0 else 0
     if trajectories.exact or trajectories.replicates > 1:
         band = trajectories.band(quantity, level=level)
-        return _Curve(band.mean, band.low, band.high)
-    only = trajectories.curve(quantity)[0]
-    return _Curve(only, only, only)
+        return _Curve(across[first:], band.mean[first:], band.low[first:], band.high[first:])
+    only = trajectories.curve(quantity)[0, first:]
+    return _Curve(across[first:], only, only, only)
 
 
-def _scale(axes: Axes, curves: Sequence[_Curve]) -> None:
-    means = np.concatenate([curve.mean for curve in curves])
+def _across(trajectories: Trajectories, x: str) -> Floats:
+    if x == "round":
+        return np.arange(trajectories.rounds + 1.0)
+    names = ("uplink_bits", "downlink_bits") if x == "bits" else (x,)
+    return np.asarray(sum(trajectories.curve(name).mean(axis=0) for name in names), dtype=np.float64)
+
+
+def _scale(axes: Axes, curves: Sequence[_Curve], references: Sequence[Reference] = ()) -> None:
+    means = np.concatenate([*(curve.mean for curve in curves), *(reference.y for reference in references)])
     positive = means[means > 0]
     if positive.size:
         axes.set_yscale("log")
-        top = min(max(float(curve.high.max()) for curve in curves), HIGHEST)
+        top = max(float(curve.high.max()) for curve in curves)
+        top = min(max(top, *(float(np.max(reference.y)) for reference in references), positive.min()), HIGHEST)
         axes.set_ylim(float(positive.min()) / 3.0, top * 1.5)
 
 
-def _dress(axes: Axes, quantity: str, title: str | None) -> None:
+def _dress(axes: Axes, ylabel: str, title: str | None, xlabel: str, *, log_x: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    dress(axes, xlabel="communication round  $t$", ylabel=AXES[quantity])
+    dress(axes, xlabel=xlabel, ylabel=ylabel)
     axes.tick_params(which="both", labelsize=POINTS)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    if log_x:
+        axes.set_xscale("log")
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     axes.margins(x=0)
     if title:
         axes.set_title(title, fontsize=POINTS, parse_math=False)

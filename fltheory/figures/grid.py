@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fltheory import checks
+from fltheory._internal import arguments
 from fltheory.errors import InvalidParameter
 from fltheory.figures.comparison import AXES
 from fltheory.figures.style import COLUMN, MARKERS, PAGE, POINTS, dress, line, panels
@@ -56,7 +56,7 @@ def grid(
     then leave a hole, and a band that reaches down to zero ends at the edge.
     Lines to values beyond :data:`RUNAWAY` leave the figure at the top, so that the others are not pressed flat.
     """
-    checks.choice("grid", "quantity", quantity, AXES)
+    arguments.choice("grid", "quantity", quantity, AXES)
     if not spots:
         raise InvalidParameter("grid.spots must hold at least one value, got none")
     others = [name for name in spots[0].point if name != against]

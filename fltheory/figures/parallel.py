@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fltheory.errors import FltheoryError
-from fltheory.figures.study import Saved, Study, produce, studies
-from fltheory.processes import expect, in_processes
+from fltheory._internal.processes import expect, in_processes
+from fltheory.errors import FltheoryError, WorkerLost
+from fltheory.figures.study import Asked, Saved, Study, produce, recalled, studies
 
 _BACKENDS = tuple(f"matplotlib.backends.backend_{name}" for name in ("agg", "pdf", "svg"))
 
@@ -21,11 +21,14 @@ def produce_all(
     seed: int,
     jobs: int,
     ledger: Path | None = None,
+    claims: Sequence[Path] = (),
+    fresh: bool = True,
     report: Callable[[str, str], None] = lambda name, outcome: None,
 ) -> tuple[list[Saved], list[tuple[str, str]], bool]:
     """Return what was written, what failed and why, and whether the user interrupted.
 
-    ``report`` is called with the name and the outcome of every study as it is finished.
+    ``report`` is called with the name and the outcome of every study as it is finished. Unless ``fresh`` is set, what
+    the same code has drawn before from the same verdicts is taken over.
     """
     done: dict[str, Saved] = {}
     failed: list[tuple[str, str]] = []
@@ -33,8 +36,14 @@ def produce_all(
     known = {study.name: study for study in chosen}
     expect(modules(chosen))
     try:
-        tasks = [(names, directory, quick, seed, ledger) for names in groups(chosen)]
-        for found in in_processes(tasks, _several, jobs):
+        if not fresh:
+            # Here, so that no process is started where nothing is to be drawn.
+            for saved in _unchanged(chosen, directory, Asked(quick=quick, seed=seed, ledger=ledger, claims=(*claims,))):
+                done[saved.study.name] = saved
+                report(saved.study.name, "unchanged")
+        left = [study for study in chosen if study.name not in done]
+        tasks = [(names, directory, quick, seed, ledger, tuple(claims)) for names in groups(left)]
+        for found in in_processes(tasks, _several, jobs, lost=_lost):
             for name, error, values in found:
                 if error:
                     failed.append((name, error))
@@ -45,6 +54,25 @@ def produce_all(
     except KeyboardInterrupt:
         interrupted = True
     return [done[name] for name in known if name in done], failed, interrupted
+
+
+def _unchanged(chosen: Sequence[Study], directory: Path, asked: Asked) -> Iterator[Saved]:
+    """Yield the figures of a folder that are what would be drawn now; a ledger that cannot be read matches none."""
+    from fltheory.validation.ledger import load
+
+    verdicts = None
+    unreadable = False
+    if asked.ledger is not None and any(study.needs_ledger for study in chosen):
+        try:
+            verdicts = load(asked.ledger)
+        except FltheoryError:
+            unreadable = True
+    for study in chosen:
+        if unreadable and study.needs_ledger:
+            continue
+        found = recalled(study, directory, asked, verdicts)
+        if found is not None:
+            yield found
 
 
 def modules(chosen: Sequence[Study]) -> list[str]:
@@ -61,16 +89,36 @@ def groups(chosen: Sequence[Study]) -> list[tuple[str, ...]]:
     return [tuple(study.name for study in group) for group in ranked]
 
 
+def _lost(names: tuple[str, ...], *_: Any) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return studies that have ended their process."""
+    return [(name, str(WorkerLost()), {}) for name in names]
+
+
 def _several(
-    names: tuple[str, ...], directory: Path, quick: bool, seed: int, ledger: Path | None
+    names: tuple[str, ...],
+    directory: Path,
+    quick: bool,
+    seed: int,
+    ledger: Path | None,
+    claims: tuple[Path, ...],
 ) -> list[tuple[str, str, dict[str, Any]]]:
     """Produce studies by name; functions do not travel between processes, numbers do."""
     found: list[tuple[str, str, dict[str, Any]]] = []
     for name in names:
         try:
-            saved = produce(studies(networks=True)[name], directory, quick=quick, seed=seed, ledger=ledger)
+            saved = produce(
+                studies(networks=True)[name],
+                directory,
+                quick=quick,
+                seed=seed,
+                ledger=ledger,
+                claims=claims,
+            )
         except FltheoryError as error:
             found.append((name, str(error), {}))
+            continue
+        except Exception as error:  # a figure may rest on a user's claims and ledger; the others are drawn all the same
+            found.append((name, f"{type(error).__name__}: {error}", {}))
             continue
         values = {key: getattr(saved, key) for key in ("caption", "command", "files", "seconds")}
         found.append((name, "", {"data": dict(saved.data), **values}))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fltheory.checks import Floats
-from fltheory.kernels import Kernel
+from fltheory._internal.arguments import Floats
+from fltheory._internal.kernels import Kernel
 from fltheory.logistic.steps import LocalWork
 
 LANES, _ROWS, _WIDTH = 4, 2, 16
@@ -36,6 +36,9 @@ class CompiledSteps:
         """Return the local models after all steps, ``(replicates, clients, dim)``."""
         used, dim = work.features.shape[1], work.start.shape[2]
         out = np.empty((*work.steps.shape, dim // used, used))
+        terms = work.how.written_out(dim)
+        use_dense = terms.pull.ndim == 4
+        diagonal = np.zeros((1, 1, dim)) if use_dense else terms.pull
         model = filled_shape(out.shape[2:])
         longest = filled(work.batch_size or int(np.diff(work.offsets).max()), LANES)
         arguments: list[Any] = [
@@ -48,17 +51,17 @@ class CompiledSteps:
             work.keys,
             work.batch_size,
             work.fixed,
-            work.recentre,
-            float(work.rate),
+            work.how.recentre,
+            np.array(work.rates, dtype=np.float64),
             float(work.l2),
-            not (work.use_dense or work.l1 or work.correction.any() or work.diagonal.any()),
-            work.correction,
-            work.diagonal,
-            work.dense,
-            work.use_dense,
-            work.anchor,
-            float(work.l1),
-            work.l1_anchor,
+            not (use_dense or work.how.l1 or terms.correction.any() or diagonal.any()),
+            terms.correction,
+            diagonal,
+            terms.pull if use_dense else np.zeros((1, 1, 1, 1)),
+            use_dense,
+            terms.anchor,
+            float(work.how.l1),
+            terms.l1_anchor,
             aligned_zeros((8, *model)),
             aligned_zeros((model[0] * longest + _WIDTH,)),
             np.zeros(longest, np.int64),

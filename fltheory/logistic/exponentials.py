@@ -12,7 +12,7 @@ import math
 
 from llvmlite import ir  # type: ignore[import-untyped]
 
-from fltheory.vectors import VECTOR, Vector, whole_words
+from fltheory._internal.vectors import VECTOR, Vector, whole_words
 
 LARGE = 500.0
 """Beyond this exponent models are measured by array code, before an exponential overflows."""

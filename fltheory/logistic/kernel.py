@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from fltheory._internal.seeding import GOLDEN
+from fltheory._internal.vectors import LANES
 from fltheory.logistic.tiles import add_slopes, diverge, drag, scores, softmax
-from fltheory.seeding import GOLDEN
-from fltheory.vectors import LANES
 
 _GAMMA = np.uint64(GOLDEN)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -30,7 +30,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {
 
 @njit(**_OPTIONS)
 def local_steps(  # type: ignore[no-untyped-def]
-    out, start, steps, features, labels, offsets, keys, batch_size, fixed, recentre, rate, l2, plain,
+    out, start, steps, features, labels, offsets, keys, batch_size, fixed, recentre, rates, l2, plain,
     correction, diagonal, dense, use_dense, anchor, l1, l1_anchor, state, z, at, chosen,
 ):  # fmt: skip
     """Run all steps and write the models to ``out``, ``(replicates, clients, rows, used)``.
@@ -64,6 +64,7 @@ def local_steps(  # type: ignore[no-untyped-def]
                         state[5, c, f] = anchor[ra, ia, j]
                         state[6, c, f] = l1_anchor[rb, ib, j]
             for k in range(steps[r, i]):
+                rate = rates[k if rates.shape[0] > 1 else 0]
                 fresh = k == 0 or (batch_size > 0 and fixed < 0)
                 if fresh:
                     word = keys[r, i] + np.uint64((k if fixed < 0 else fixed) * batch_size) * _GAMMA

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fltheory.kernels import Kernel
+from fltheory._internal.kernels import Kernel
 from fltheory.logistic.compiled import LANES, SAMPLES, aligned_zeros, filled_shape
 from fltheory.logistic.model import probabilities, reference_measures
-from fltheory.problem import Measures
+from fltheory.problems.problem import Measures
 
 if TYPE_CHECKING:
-    from fltheory.checks import Floats
+    from fltheory._internal.arguments import Floats
     from fltheory.logistic.model import LogisticLoss
 
 _measure = Kernel("fltheory.logistic.kernel", "measure")

@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fltheory.checks import Floats, Ints
-from fltheory.problem import Measures, norm_sq
+from fltheory._internal.arguments import Floats, Ints
+from fltheory.problems.problem import Measures, norm_sq
 
 # Beyond this exponent the sum inside D_A is formed by log-sum-exp, before exp overflows.
 _LARGE = 500.0
@@ -52,12 +52,16 @@ class LogisticLoss:
         :math:`\omega_j`, shape ``(samples,)``.
     l2
         :math:`\lambda`.
+    linear
+        A vector :math:`\delta` whose term :math:`\langle\delta, w\rangle` is added to the loss, shape ``(dim,)``, or
+        ``(models, dim)`` with its own for every model; ``None`` adds nothing.
     """
 
     features: Floats
     targets: Floats
     weights: Floats
     l2: float
+    linear: Floats | None = None
 
     @property
     def rows(self) -> int:
@@ -70,10 +74,16 @@ class LogisticLoss:
         return self.rows * int(self.features.shape[-1])
 
     def for_models(self, block: slice) -> LogisticLoss:
-        """Return the loss of a block of models; the same loss if the targets are common to all."""
-        if self.targets.ndim == 2:
+        """Return the loss of a block of models; the same loss if everything is common to all."""
+        own_targets = self.targets.ndim == 3
+        own_linear = self.linear is not None and self.linear.ndim == 2
+        if not (own_targets or own_linear):
             return self
-        return replace(self, targets=self.targets[block])
+        return replace(
+            self,
+            targets=self.targets[block] if own_targets else self.targets,
+            linear=self.linear[block] if self.linear is not None and own_linear else self.linear,
+        )
 
     def scores(self, w: Floats) -> Floats:
         """Return the scores of models ``(..., dim)``, shape ``(..., samples, rows)``."""
@@ -83,13 +93,15 @@ class LogisticLoss:
         """Return the loss of models ``(..., dim)``, shape ``(...)``."""
         z = self.scores(w)
         losses = _log_partition(z) - _inner(self.targets, z)
-        return np.asarray(losses @ self.weights + 0.5 * self.l2 * (w**2).sum(axis=-1))
+        total = losses @ self.weights + 0.5 * self.l2 * (w**2).sum(axis=-1)
+        return np.asarray(total if self.linear is None else total + (self.linear * w).sum(axis=-1))
 
     def gradient(self, w: Floats) -> Floats:
         """Return the gradient at models ``(..., dim)``, same shape."""
         residuals = (probabilities(self.scores(w)) - self.targets) * self.weights[:, None]
         slopes = np.matmul(np.swapaxes(residuals, -1, -2), self.features)
-        return np.asarray(slopes.reshape(w.shape) + self.l2 * w)
+        total = slopes.reshape(w.shape) + self.l2 * w
+        return np.asarray(total if self.linear is None else total + self.linear)
 
     def hessian(self, w: Floats) -> Floats:
         """Return the Hessian at models ``(..., dim)``, shape ``(..., dim, dim)``."""

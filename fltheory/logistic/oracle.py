@@ -1,9 +1,10 @@
 """The oracle of a logistic problem: everything an algorithm may ask, around an injected local-step loop.
 
-The stepper (:func:`~fltheory.logistic.steps.reference_steps` or the compiled one) runs (G), the judge, if any, measures
-models in place of :func:`~fltheory.logistic.model.reference_measures`; gradients, curvatures and proximal points are
-array code here. All of them refer to the objectives of the current round, that is, to its
-drifted labels; :meth:`LogisticOracle.objective` and :meth:`LogisticOracle.client_measures` refer to the expected ones.
+The stepper (:func:`~fltheory.logistic.steps.reference_steps` or the compiled one) runs (G), the measurer, if any,
+measures models in place of :func:`~fltheory.logistic.model.reference_measures`; gradients, curvatures and proximal
+points are array code here. All of them refer to the objectives of the current round, that is, to its drifted labels
+and its linear terms (:mod:`fltheory.logistic.additions`);
+:meth:`LogisticOracle.objective` and :meth:`LogisticOracle.client_measures` refer to the expected ones.
 """
 
 from __future__ import annotations
@@ -14,21 +15,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fltheory import checks, seeding
-from fltheory.checks import Floats, Ints
+from fltheory._internal import arguments, seeding
+from fltheory._internal.arguments import Floats, Ints
+from fltheory._internal.seeding import Purpose, Words
 from fltheory.errors import InvalidParameter
+from fltheory.logistic.additions import Additions
 from fltheory.logistic.model import LogisticLoss, one_hot
 from fltheory.logistic.solve import minimise, minimise_l1
 from fltheory.logistic.steps import LocalWork, drawn_samples
-from fltheory.oracle import Active, Minibatch, Round
-from fltheory.problem import Measures, Objective
-from fltheory.seeding import Purpose, Words
+from fltheory.problems.oracle import PLAIN, Active, LocalSteps, Minibatch, Round
+from fltheory.problems.problem import Measures, Objective
 
 if TYPE_CHECKING:
     from fltheory.logistic.problem import LogisticProblem
 
 Stepper = Callable[[LocalWork], Floats]
-Judge = Callable[[LogisticLoss, Floats], Callable[[Floats], Measures]]
+Measurer = Callable[[LogisticLoss, Floats], Callable[[Floats], Measures]]
 
 CURVATURES = ("exact", "diagonal", "fisher", "empirical-fisher")
 
@@ -46,21 +48,28 @@ class LogisticOracle:
         Numbers of the replicates; a replicate gets the same random numbers in any block.
     stepper
         Runs the local steps.
-    judge
+    measurer
         Takes a loss and its minimiser, and returns what measures models against them; array code if ``None``.
     """
 
     def __init__(
-        self, problem: LogisticProblem, *, seed: int, replicates: range, stepper: Stepper, judge: Judge | None = None
+        self,
+        problem: LogisticProblem,
+        *,
+        seed: int,
+        replicates: range,
+        stepper: Stepper,
+        measurer: Measurer | None = None,
     ) -> None:
         self._problem = problem
         self._replicates = len(replicates)
         self._stepper = stepper
-        self._judge = judge
+        self._measurer = measurer
         self._minibatch_keys = seeding.RoundKeys(
             seeding.replicate_keys(seed, Purpose.MINIBATCH, replicates), problem.num_clients
         )
         self._drift_keys = seeding.replicate_keys(seed, Purpose.LABEL_DRIFT, replicates)
+        self._additions = Additions(problem, seed=seed, replicates=replicates)
         self._keys: Words
         self._labels: Ints = problem.train.labels[None]
         self._losses = self._client_losses()
@@ -77,57 +86,35 @@ class LogisticOracle:
         return self._problem.dim
 
     def begin_round(self, index: int) -> None:
-        """Draw the labels of round ``index``, and name its minibatches."""
+        """Draw the labels and the drifts of round ``index``, and name its minibatches."""
         self._keys = self._minibatch_keys(index)
+        self._additions.begin_round(index)
         if self._problem.label_drift:
             self._labels = self._drawn_labels(index)
+        if self._problem.label_drift or self._additions.drift is not None:
             self._losses = self._client_losses()
 
     def minibatch(self, index: int) -> Minibatch:
         """Return the handle of the minibatch that local step ``index`` of this round would use."""
-        return Minibatch(checks.integer("LogisticOracle", "minibatch", index, low=0))
+        return Minibatch(arguments.integer("LogisticOracle", "minibatch", index, low=0))
 
-    def local_steps(
-        self,
-        start: Floats,
-        work: Round,
-        *,
-        rate: float | None = None,
-        steps: int | None = None,
-        correction: Floats | None = None,
-        pull: Floats | float = 0.0,
-        anchor: Floats | None = None,
-        l1: float = 0.0,
-        l1_anchor: Floats | None = None,
-        minibatch: Minibatch | None = None,
-        recentre: bool = False,
-    ) -> Floats:
-        """Run steps of (G); see :meth:`fltheory.oracle.Oracle.local_steps`."""
+    def local_steps(self, start: Floats, work: Round, how: LocalSteps = PLAIN) -> Floats:
+        """Run steps of (G); see :meth:`fltheory.problems.oracle.Oracle.local_steps`."""
         shape = (self._replicates, self.num_clients)
-        counts = work.steps if steps is None else np.where(work.steps > 0, steps, 0)
-        origin = np.zeros((1, 1, self.dim))
-        Q = np.full((1, 1, self.dim), float(pull)) if np.ndim(pull) == 0 else np.asarray(pull, dtype=np.float64)
-        return self._stepper(
+        return self._additions.run(
+            self._stepper,
             LocalWork(
                 start=np.broadcast_to(start, np.broadcast_shapes((1, 1, self.dim), np.shape(start))),
-                steps=np.array(np.broadcast_to(counts, shape), dtype=np.int64),
+                steps=np.array(np.broadcast_to(how.steps_in(work), shape), dtype=np.int64),
                 features=self._problem.train.features,
                 labels=self._labels,
                 offsets=self._problem.train.offsets,
                 keys=self._keys,
                 batch_size=self._problem.batch_size or 0,
-                fixed=-1 if minibatch is None else minibatch.index,
-                recentre=recentre,
-                rate=work.rate if rate is None else float(rate),
                 l2=self._problem.l2,
-                correction=origin if correction is None else correction,
-                diagonal=Q if Q.ndim == 3 else origin,
-                dense=Q if Q.ndim == 4 else origin[..., None],
-                use_dense=Q.ndim == 4,
-                anchor=origin if anchor is None else anchor,
-                l1=float(l1),
-                l1_anchor=origin if l1_anchor is None else l1_anchor,
-            )
+                rates=how.rates_in(work),
+                how=how,
+            ),
         )
 
     def gradient(self, w: Floats, minibatch: Minibatch | None = None, *, active: Active | None = None) -> Floats:
@@ -147,8 +134,11 @@ class LogisticOracle:
                 targets=one_hot(np.take_along_axis(labels, picked, axis=1), loss.rows),
                 weights=np.full(picked.shape[1], 1.0 / picked.shape[1]),
                 l2=loss.l2,
+                linear=loss.linear,
             )
             result[:, i] = sampled.gradient(models[:, i])
+        if minibatch is not None and self._additions.noisy:
+            result += self._additions.noise(minibatch.index)
         return result
 
     def curvature(self, w: Floats, kind: str, *, active: Active | None = None) -> Floats:
@@ -159,7 +149,7 @@ class LogisticOracle:
         :math:`\lambda`, since the regulariser is no part of the likelihood. ``empirical-fisher`` is the mean squared
         per-sample gradient of the likelihood at the observed labels. Clients that nobody needs get 0.
         """
-        kind = checks.choice("LogisticOracle", "curvature", kind, CURVATURES)
+        kind = arguments.choice("LogisticOracle", "curvature", kind, CURVATURES)
         replicates = self._replicates if kind == "empirical-fisher" and self._problem.label_drift else w.shape[0]
         models = np.broadcast_to(w, (replicates, self.num_clients, self.dim))
         parts = []
@@ -182,13 +172,13 @@ class LogisticOracle:
         return np.asarray(curvature * vectors)
 
     def prox(self, anchor: Floats, *, pull: float, l1: float = 0.0, linear: Floats | None = None) -> Floats:
-        """Return every client's proximal point; see :meth:`fltheory.oracle.Oracle.prox`.
+        """Return every client's proximal point; see :meth:`fltheory.problems.oracle.Oracle.prox`.
 
         Without l1 by Newton, otherwise by accelerated proximal gradient (:mod:`fltheory.logistic.solve`); both are
         accurate to about 1e-10. A Newton step solves ``dim`` linear equations per replicate and client.
         """
-        pull = checks.real("LogisticOracle", "pull", pull, low=0)
-        l1 = checks.real("LogisticOracle", "l1", l1, low=0)
+        pull = arguments.real("LogisticOracle", "pull", pull, low=0)
+        l1 = arguments.real("LogisticOracle", "l1", l1, low=0)
         anchors = self._spread(anchor)
         slopes = np.zeros_like(anchors) if linear is None else self._spread(linear)
         if not (np.all(np.isfinite(anchors)) and np.all(np.isfinite(slopes))):
@@ -210,9 +200,9 @@ class LogisticOracle:
     def objective(self, p: Floats) -> Objective:
         """Return the expected objective with client weights ``p``."""
         objective = self._problem.objective(p)
-        if self._judge is None:
+        if self._measurer is None:
             return objective
-        return replace(objective, judge=self._judge(objective.loss, objective.w_star))
+        return replace(objective, measurer=self._measurer(objective.loss, objective.w_star))
 
     def enter(self, w: Floats) -> Floats:
         """Return ``w``: the oracle works in the coordinates of the problem."""
@@ -240,16 +230,19 @@ class LogisticOracle:
             ) from None
 
     def _client_losses(self) -> list[LogisticLoss]:
-        """Return the clients' losses with the labels of the round."""
-        problem = self._problem
+        """Return the clients' losses with the labels and the linear terms of the round."""
+        problem, drift = self._problem, self._additions.drift
         losses = []
         for i in range(self.num_clients):
             own = problem.train.rows(i)
             targets = one_hot(self._labels[:, own], problem.rows)
             weights = np.full(targets.shape[1], 1.0 / targets.shape[1])
             shared = targets[0] if len(targets) == 1 else targets
+            linear = None if drift is None else drift[0 if len(drift) == 1 else slice(None), i]
             losses.append(
-                LogisticLoss(features=problem.train.features[own], targets=shared, weights=weights, l2=problem.l2)
+                LogisticLoss(
+                    features=problem.train.features[own], targets=shared, weights=weights, l2=problem.l2, linear=linear
+                )
             )
         return losses
 

@@ -17,6 +17,13 @@ stays so for the round. The loss is affine in the one-hot label :math:`e_y`, and
 
 This expected loss, with soft labels, is what :meth:`LogisticProblem.objective` minimises and what the constants
 refer to. Hessians do not depend on labels, so drift leaves them alone.
+
+**Added drift and noise.** As for the quadratics, in round ``t`` the gradient of client ``i`` may be
+:math:`\nabla f_i(w) + \delta_i + \delta_{t,i} + \xi_{t,i}`, and every stochastic gradient may add :math:`\nu`:
+``client_drift`` holds the fixed :math:`\delta_i` of scenario S2, ``fresh_drift_sq`` the second moment of the drift of
+scenario S1's fresh clients, ``round_drift_sq`` that of the drift over rounds, ``noise_sq`` that of the noise. The
+objective is the one without them; a client's own objective has its :math:`\langle\delta_i, w\rangle`.
+:func:`~fltheory.logistic.controlled.controlled_logistic` sets all of them.
 """
 
 from __future__ import annotations
@@ -28,15 +35,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.checks import Floats
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter, NotApplicable
-from fltheory.logistic.model import LogisticLoss, in_blocks, one_hot, probabilities, reference_measures, scores
+from fltheory.logistic.model import LogisticLoss, in_blocks, one_hot, reference_measures, scores
 from fltheory.logistic.oracle import LogisticOracle
 from fltheory.logistic.samples import Samples
 from fltheory.logistic.solve import minimise
 from fltheory.logistic.steps import reference_steps
-from fltheory.problem import Constant, Measures, Origin
+from fltheory.problems import display
+from fltheory.problems.problem import Constant, Measures
+
+NOISE_LAWS = ("gaussian", "bounded")
+
+LARGEST_FEATURE = 1e70
+"""Fourth powers of features, and sums of many, must be numbers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -49,13 +62,13 @@ class LogisticObjective:
         The function.
     w_star
         Its minimiser, shape ``(dim,)``, with a gradient of norm at most 1e-12.
-    judge
+    measurer
         Computes :meth:`measure` in place of array code.
     """
 
     loss: LogisticLoss
     w_star: Floats
-    judge: Callable[[Floats], Measures] | None = None
+    measurer: Callable[[Floats], Measures] | None = None
 
     @property
     def f_star(self) -> float:
@@ -80,14 +93,14 @@ class LogisticObjective:
 
     def measure(self, w: Floats) -> Measures:
         """Return squared distance, gap and squared gradient norm of models ``(..., dim)``."""
-        return reference_measures(self.loss, self.w_star, w) if self.judge is None else self.judge(w)
+        return reference_measures(self.loss, self.w_star, w) if self.measurer is None else self.measurer(w)
 
     @property
     def _cost(self) -> int:
         return int(self.loss.targets.size)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class LogisticProblem:
     """Multinomial or binary logistic regression with l2 regularisation, spread over clients.
 
@@ -105,8 +118,20 @@ class LogisticProblem:
         Samples per local step, drawn with replacement; ``None`` uses all samples of the client.
     label_drift
         Probability that a label is redrawn in a round.
+    client_drift
+        ``delta_i`` of scenario S2, added to the gradients of client ``i``, shape ``(clients, dim)``.
+    fresh_drift_sq, fresh_drift_centred
+        Scenario S1: ``E ||delta_{t,i}||^2`` of the clients of each round, and whether they sum to zero.
+    round_drift_sq
+        ``E ||xi_{t,i}||^2`` of the drift that is added to the gradients of a round.
+    noise_sq
+        ``E ||nu||^2`` of the noise that is added to every stochastic gradient: one number, or one per client.
+    noise_law
+        ``gaussian``, or ``bounded`` (uniform coordinates), for all that is added.
     test
         Held-out samples for :meth:`accuracy`.
+    origin
+        Where the samples come from, in words; for the record only.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
@@ -117,19 +142,26 @@ class LogisticProblem:
     binary: bool = False
     batch_size: int | None = None
     label_drift: float = 0.0
+    client_drift: Floats | None = None
+    fresh_drift_sq: float = 0.0
+    fresh_drift_centred: bool = False
+    round_drift_sq: float = 0.0
+    noise_sq: Floats | float = 0.0
+    noise_law: str = "gaussian"
     test: Samples | None = None
+    origin: str = ""
     _solved: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         owner = "LogisticProblem"
-        checks.integer(owner, "num_classes", self.num_classes, low=2)
+        arguments.integer(owner, "num_classes", self.num_classes, low=2)
         remedy = "separable data have no minimiser without it"
-        object.__setattr__(self, "l2", checks.real(owner, "l2", self.l2, low=0, open_low=True, remedy=remedy))
-        if checks.boolean(owner, "binary", self.binary) and self.num_classes != 2:
-            raise checks.fail(owner, "num_classes", "2 if binary", self.num_classes, "set binary to false")
+        object.__setattr__(self, "l2", arguments.real(owner, "l2", self.l2, low=0, open_low=True, remedy=remedy))
+        if arguments.boolean(owner, "binary", self.binary) and self.num_classes != 2:
+            raise arguments.fail(owner, "num_classes", "2 if binary", self.num_classes, "set binary to false")
         if self.batch_size is not None:
-            checks.integer(owner, "batch_size", self.batch_size, low=1, remedy="leave it out for full gradients")
-        object.__setattr__(self, "label_drift", checks.real(owner, "label_drift", self.label_drift, low=0, high=1))
+            arguments.integer(owner, "batch_size", self.batch_size, low=1, remedy="leave it out for full gradients")
+        object.__setattr__(self, "label_drift", arguments.real(owner, "label_drift", self.label_drift, low=0, high=1))
         for name, samples in (("train", self.train), ("test", self.test)):
             if samples is not None and samples.labels.size and samples.labels.max() >= self.num_classes:
                 raise InvalidParameter(
@@ -139,11 +171,52 @@ class LogisticProblem:
         if np.any(self.train.counts == 0):
             empty = int(np.argmin(self.train.counts))
             raise InvalidParameter(f"{owner}.train must have a sample for every client, got none for client {empty}")
+        if (largest := float(np.abs(self.train.features).max())) > LARGEST_FEATURE:
+            raise InvalidParameter(
+                f"{owner}.train must have features of size at most {LARGEST_FEATURE:g}, got {largest:g}; scale them to "
+                "order one"
+            )
         if self.test is not None and self.test.features.shape[1] != self.train.features.shape[1]:
             raise InvalidParameter(
                 f"{owner}.test must have {self.train.features.shape[1]} features like train, "
                 f"got {self.test.features.shape[1]}"
             )
+        self._check_additions(owner)
+
+    def __repr__(self) -> str:
+        facts: dict[str, object] = {"num_clients": self.num_clients, "dim": self.dim, "samples": len(self.train.labels)}
+        if not self.binary:
+            facts["classes"] = self.num_classes
+        facts |= {"mu": self.l2, "L": float(self.client_smoothness.max())}
+        optional = {
+            "batch_size": self.batch_size,
+            "label_drift": self.label_drift,
+            "round_drift_sq": self.round_drift_sq,
+            "fresh_drift_sq": self.fresh_drift_sq,
+            "noise_sq": float(np.max(self.noise_sq)),
+        }
+        return display.one_line(self, facts | {name: value for name, value in optional.items() if value})
+
+    def _repr_html_(self) -> str:
+        quick = "constants" in self._solved or self.num_clients * self.dim**2 * (self.dim + self.num_clients) <= 10**8
+        return display.table(repr(self), self.constants if quick else None)
+
+    def _check_additions(self, owner: str) -> None:
+        for name in ("fresh_drift_sq", "round_drift_sq"):
+            object.__setattr__(self, name, arguments.real(owner, name, getattr(self, name), low=0))
+        if arguments.boolean(owner, "fresh_drift_centred", self.fresh_drift_centred) and self.num_clients == 1:
+            raise InvalidParameter(f"{owner}.fresh_drift_centred needs at least two clients")
+        if self.client_drift is not None:
+            shape = (self.num_clients, self.dim)
+            drift = arguments.array(owner, "client_drift", self.client_drift, shape=shape)
+            object.__setattr__(self, "client_drift", drift)
+        one = np.ndim(self.noise_sq) == 0
+        noise = (
+            np.full(self.num_clients, arguments.real(owner, "noise_sq", self.noise_sq, low=0)) if one else self.noise_sq
+        )
+        noise = arguments.array(owner, "noise_sq", noise, shape=(self.num_clients,), low=0.0)
+        object.__setattr__(self, "noise_sq", noise)
+        arguments.choice(owner, "noise_law", self.noise_law, NOISE_LAWS)
 
     @property
     def num_clients(self) -> int:
@@ -187,23 +260,31 @@ class LogisticProblem:
             norms = [
                 np.linalg.norm(self.train.features[self.train.rows(i)], ord=2) ** 2 for i in range(self.num_clients)
             ]
-            self._solved["smoothness"] = checks.frozen(factor * np.array(norms) / self.sample_counts + self.l2)
+            self._solved["smoothness"] = arguments.frozen(factor * np.array(norms) / self.sample_counts + self.l2)
         smoothness: Floats = self._solved["smoothness"]
         return smoothness
 
     def objective(self, p: Floats | None = None) -> LogisticObjective:
-        """Return the expected objective with client weights ``p`` (default: shares of the samples)."""
+        """Return the expected objective with client weights ``p`` (default: shares of the samples).
+
+        The drifts are no part of it; a fixed drift of the clients whose weighted mean is zero would not change it.
+        """
         if p is None:
             p = self.weights
-        p = checks.probabilities("LogisticProblem", "p", p, shape=(self.num_clients,))
+        p = arguments.probabilities("LogisticProblem", "p", p, shape=(self.num_clients,))
         per_sample = np.repeat(p / self.sample_counts, self.train.counts)
-        return self._solve(p.tobytes(), slice(None), per_sample)
+        return self._solve(p.tobytes(), lambda: self._loss(slice(None), per_sample))
 
-    def client_objective(self, client: int) -> LogisticObjective:
-        """Return the expected objective of one client alone."""
+    def client_loss(self, client: int) -> LogisticLoss:
+        """Return the expected loss of one client alone, with its fixed drift."""
         own = self.train.rows(client)
         count = own.stop - own.start
-        return self._solve(client, own, np.full(count, 1.0 / count))
+        linear = None if self.client_drift is None else self.client_drift[client]
+        return self._loss(own, np.full(count, 1.0 / count), linear)
+
+    def client_objective(self, client: int) -> LogisticObjective:
+        """Return the expected objective of one client alone, with its fixed drift."""
+        return self._solve(client, lambda: self.client_loss(client))
 
     def accuracy(self, w: Floats) -> Floats:
         """Return the share of test samples that models ``(..., dim)`` classify correctly, shape ``(...)``.
@@ -224,13 +305,27 @@ class LogisticProblem:
     def constants(self) -> Mapping[str, Constant]:
         r"""Return the constants by name.
 
-        ``mu``, ``L``, ``client_L``, ``sigma_sq``, ``drift_sq``, ``w_star``, ``f_star``, ``client_f_star``, ``gamma``
+        ``mu``, ``L``, ``client_L``, ``sigma_sq``, ``client_drift_sq`` (:math:`\sum_i p_i\|\nabla f_i(w^*)\|^2`),
+        ``fresh_drift_sq``, ``round_drift_sq``, ``drift_sq``, ``w_star``, ``f_star``, ``client_f_star``, ``gamma``
         (:math:`\Gamma_k = f_k(w^*) - f_k^*`) and ``epsilon`` (:math:`\max_{i,k}\|H_i(w^*) - H_k(w^*)\|`).
         """
         if "constants" not in self._solved:
-            self._solved["constants"] = self._constants()
-        constants: dict[str, Constant] = self._solved["constants"]
-        return constants
+            from fltheory.logistic.constants import constants
+
+            self._solved["constants"] = constants(self)
+        known: dict[str, Constant] = self._solved["constants"]
+        return known
+
+    def constants_on_ball(self, radius: float, centre: Floats | None = None) -> Mapping[str, Constant]:
+        """Return constants that hold for all models in a ball; see :mod:`fltheory.logistic.ball`."""
+        from fltheory.logistic.ball import constants_on_ball
+
+        return constants_on_ball(self, radius, centre)
+
+    def label_law(self, own: slice) -> Floats:
+        """Return the law of the labels of some samples in a round, shape ``(samples, rows)``."""
+        sharp = one_hot(self.train.labels[own], self.rows)
+        return np.asarray((1.0 - self.label_drift) * sharp + self.label_drift / self.num_classes)
 
     def reference_oracle(self, *, seed: int, replicates: range) -> LogisticOracle:
         """Return the plain NumPy oracle."""
@@ -244,91 +339,22 @@ class LogisticProblem:
         if "stepper" not in self._solved:
             self._solved["stepper"] = CompiledSteps(self.train.features)
         stepper: CompiledSteps = self._solved["stepper"]
-        judge = partial(CompiledMeasures, features=stepper.features)
-        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=stepper, judge=judge)
+        measurer = partial(CompiledMeasures, features=stepper.features)
+        return LogisticOracle(self, seed=seed, replicates=replicates, stepper=stepper, measurer=measurer)
 
-    def _targets(self, own: slice) -> Floats:
-        """Return the law of the labels of a round."""
-        sharp = one_hot(self.train.labels[own], self.rows)
-        return (1.0 - self.label_drift) * sharp + self.label_drift / self.num_classes
+    def _loss(self, own: slice, per_sample: Floats, linear: Floats | None = None) -> LogisticLoss:
+        return LogisticLoss(
+            features=self.train.features[own],
+            targets=self.label_law(own),
+            weights=per_sample,
+            l2=self.l2,
+            linear=linear,
+        )
 
-    def _solve(self, key: int | bytes, own: slice, per_sample: Floats) -> LogisticObjective:
+    def _solve(self, key: int | bytes, make: Callable[[], LogisticLoss]) -> LogisticObjective:
         if key not in self._solved:
-            loss = LogisticLoss(
-                features=self.train.features[own], targets=self._targets(own), weights=per_sample, l2=self.l2
-            )
+            loss = make()
             w_star = minimise(loss, np.zeros((1, self.dim)))[0]
-            self._solved[key] = LogisticObjective(loss=loss, w_star=checks.frozen(w_star))
+            self._solved[key] = LogisticObjective(loss=loss, w_star=arguments.frozen(w_star))
         solved: LogisticObjective = self._solved[key]
         return solved
-
-    def _constants(self) -> dict[str, Constant]:
-        objective = self.objective()
-        w_star = objective.w_star
-        clients = [self.client_objective(i) for i in range(self.num_clients)]
-        sigma_sq, drift_sq = self._variances(w_star)
-        computed, measured = Origin.COMPUTED, Origin.MEASURED
-        smooth = "attained at the zero model" if self.binary else "from the bound 1/2 on the softmax Hessian"
-        return {
-            "mu": Constant(self.l2, computed, "the l2 regularisation"),
-            "L": Constant(float(self.client_smoothness.max()), computed, f"largest over the clients; {smooth}"),
-            "client_L": Constant(self.client_smoothness, computed, f"per client; {smooth}"),
-            "sigma_sq": Constant(
-                checks.frozen(sigma_sq),
-                measured if self.batch_size else computed,
-                "variance of a minibatch gradient at w_star, averaged over the label drift; per client"
-                if self.batch_size
-                else "full gradients have no noise",
-            ),
-            "drift_sq": Constant(
-                checks.frozen(drift_sq), computed, "variance of a round's gradient under label drift, at any model"
-            ),
-            "w_star": Constant(w_star, computed),
-            "f_star": Constant(objective.f_star, computed),
-            "client_f_star": Constant(checks.frozen([client.f_star for client in clients]), computed),
-            "gamma": Constant(
-                checks.frozen([client.gap(w_star) for client in clients]), computed, "f_k(w_star) - f_k*, per client"
-            ),
-            "epsilon": Constant(
-                self._dissimilarity(w_star), measured, "largest difference of two clients' Hessians at w_star"
-            ),
-        }
-
-    def _variances(self, w: Floats) -> tuple[Floats, Floats]:
-        r"""Return the variances of a minibatch gradient at ``w`` and of a round's gradient, per client.
-
-        With per-sample gradients :math:`g_j = (p_j - e_{y_j}) \otimes x_j`, independent over ``j`` under the drift,
-        the mean over rounds of :math:`\frac1n\sum_j\|g_j\|^2 - \|\frac1n\sum_j g_j\|^2`.
-        """
-        sigma_sq, drift_sq = np.zeros(self.num_clients), np.zeros(self.num_clients)
-        for i in range(self.num_clients):
-            own = self.train.rows(i)
-            features, law = self.train.features[own], self._targets(own)
-            lengths = (features**2).sum(axis=1)
-            residuals = probabilities(scores(features, w)) - law
-            scatter = lengths * (law * (1.0 - law)).sum(axis=1)
-            drift_sq[i] = scatter.mean() / len(lengths)
-            if self.batch_size:
-                mean = residuals.T @ features / len(lengths)
-                within = max(0.0, float((lengths * (residuals**2).sum(axis=1)).mean() - (mean**2).sum()))
-                sigma_sq[i] = (within + (1.0 - 1.0 / len(lengths)) * scatter.mean()) / self.batch_size
-        return sigma_sq, drift_sq
-
-    def _dissimilarity(self, w: Floats) -> float:
-        hessians = [self.client_objective(i).loss.hessian(w) for i in range(self.num_clients)]
-        largest = 0.0
-        for i, first in enumerate(hessians):
-            for second in hessians[:i]:
-                largest = max(largest, _spectral_norm(first - second))
-        return largest
-
-
-def _spectral_norm(symmetric: Floats) -> float:
-    """Return the largest absolute eigenvalue; Lanczos where a full decomposition would be slow."""
-    if len(symmetric) <= 64:
-        return float(np.abs(np.linalg.eigvalsh(symmetric)).max())
-    from scipy.sparse.linalg import eigsh
-
-    # A fixed first vector keeps the result the same in every run.
-    first = np.cos(np.arange(len(symmetric)))
-    return float(abs(eigsh(symmetric, k=1, which="LM", v0=first, return_eigenvectors=False)[0]))

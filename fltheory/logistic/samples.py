@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fltheory import checks
-from fltheory.checks import Floats, Ints
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats, Ints
 from fltheory.errors import InvalidParameter
 
 
@@ -32,13 +32,13 @@ class Samples:
     offsets: Ints
 
     def __post_init__(self) -> None:
-        features = checks.array("Samples", "features", self.features, shape=(None, None))
+        features = arguments.array("Samples", "features", self.features, shape=(None, None))
         if features.shape[1] == 0:
             raise InvalidParameter("Samples.features must have at least one column, got none")
         labels = _integers("labels", self.labels, len(features))
         offsets = _integers("offsets", self.offsets, None)
         if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != len(features) or np.any(np.diff(offsets) < 0):
-            raise checks.fail(
+            raise arguments.fail(
                 "Samples", "offsets", f"non-decreasing from 0 to the number of samples {len(features)}", self.offsets
             )
         object.__setattr__(self, "features", features)
@@ -90,7 +90,7 @@ def _integers(field: str, value: ArrayLike, length: int | None) -> Ints:
         wanted = "any" if length is None else str(length)
         raise InvalidParameter(f"Samples.{field} must have shape ({wanted},), got shape {given.shape}")
     if given.size and not (np.issubdtype(given.dtype, np.integer) and given.min() >= 0):
-        raise checks.fail("Samples", field, "an array of integers >= 0", value)
+        raise arguments.fail("Samples", field, "an array of integers >= 0", value)
     copy = given.astype(np.int64)
     copy.setflags(write=False)
     return copy

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fltheory import seeding
-from fltheory.checks import Floats, Ints
+from fltheory._internal import seeding
+from fltheory._internal.arguments import Floats, Ints
+from fltheory._internal.seeding import Words
 from fltheory.logistic.model import LogisticLoss, one_hot
-from fltheory.seeding import Words
+from fltheory.problems.oracle import LocalSteps, Rates, rate_of
 
 
 class LocalWork(NamedTuple):
@@ -29,24 +30,15 @@ class LocalWork(NamedTuple):
     """Minibatch keys, ``(replicates, clients)``."""
     batch_size: int
     """Samples per step; 0 means all samples of the client."""
-    fixed: int
-    """Minibatch used in every step, or -1 for a fresh one per step."""
-    recentre: bool
-    """Subtract the gradient at the start, on the same samples."""
-    rate: float
     l2: float
-    correction: Floats
-    """``c_i``, ``(replicates | 1, clients | 1, dim)``."""
-    diagonal: Floats
-    """Diagonal of ``Q_i``, ``(replicates | 1, clients | 1, dim)``; ignored if the pull is dense."""
-    dense: Floats
-    """``Q_i``, ``(replicates | 1, clients | 1, dim, dim)``; ignored unless ``use_dense``."""
-    use_dense: bool
-    anchor: Floats
-    """``a_i``, ``(replicates | 1, clients | 1, dim)``."""
-    l1: float
-    l1_anchor: Floats
-    """``b``, ``(replicates | 1, clients | 1, dim)``."""
+    rates: Rates
+    how: LocalSteps
+    """What is added to the gradients; its step counts and rates are already in ``steps`` and ``rates``."""
+
+    @property
+    def fixed(self) -> int:
+        """The minibatch used in every step, or -1 for a fresh one per step."""
+        return -1 if self.how.minibatch is None else self.how.minibatch.index
 
 
 def drawn_samples(keys: Words, index: int, batch_size: int, count: int) -> Ints:
@@ -63,11 +55,12 @@ def reference_steps(work: LocalWork) -> Floats:
     """Return the local models after all steps, ``(replicates, clients, dim)``."""
     result = np.array(np.broadcast_to(work.start, (*work.steps.shape, work.start.shape[-1])))
     rows = result.shape[2] // work.features.shape[1]
+    terms = work.how.written_out(result.shape[2])
     for r, i in np.ndindex(*work.steps.shape):
         own = slice(int(work.offsets[i]), int(work.offsets[i + 1]))
         features, labels = work.features[own], work.labels[r if len(work.labels) > 1 else 0, own]
-        c, a, b = (_at(array, r, i) for array in (work.correction, work.anchor, work.l1_anchor))
-        Q = _at(work.dense, r, i) if work.use_dense else np.diag(_at(work.diagonal, r, i))
+        c, Q, a, b = (term[r % term.shape[0], i % term.shape[1]] for term in terms)
+        Q = Q if Q.ndim == 2 else np.diag(Q)
         w = start = result[r, i]
         for k in range(work.steps[r, i]):
             picked = np.arange(len(labels))
@@ -80,12 +73,7 @@ def reference_steps(work: LocalWork) -> Floats:
                 weights=np.full(len(picked), 1.0 / len(picked)),
                 l2=work.l2,
             )
-            g = loss.gradient(w) - (loss.gradient(start) if work.recentre else 0.0)
-            w = w - work.rate * (g + c + Q @ (w - a) + work.l1 * np.sign(w - b))
+            g = loss.gradient(w) - (loss.gradient(start) if work.how.recentre else 0.0)
+            w = w - rate_of(work.rates, k) * (g + c + Q @ (w - a) + work.how.l1 * np.sign(w - b))
         result[r, i] = w
     return result
-
-
-def _at(array: Floats, r: int, i: int) -> Floats:
-    """Return the entry of replicate ``r`` and client ``i`` where axes of length 1 broadcast."""
-    return np.asarray(array[r if array.shape[0] > 1 else 0, i if array.shape[1] > 1 else 0])

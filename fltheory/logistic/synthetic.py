@@ -24,14 +24,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fltheory import checks, seeding
-from fltheory.checks import Floats, Ints
+from fltheory._internal import arguments, memory, seeding
+from fltheory._internal.arguments import Floats, Ints
+from fltheory._internal.seeding import Purpose
 from fltheory.datasets.sizes import pareto
 from fltheory.errors import InvalidParameter
 from fltheory.logistic.model import probabilities
 from fltheory.logistic.problem import LogisticProblem
 from fltheory.logistic.samples import Samples
-from fltheory.seeding import Purpose
 
 
 def synthetic(
@@ -80,18 +80,20 @@ def synthetic(
         Seed of the instance.
     """
     owner = "synthetic"
-    alpha, beta = checks.real(owner, "alpha", alpha, low=0), checks.real(owner, "beta", beta, low=0)
-    checks.integer(owner, "num_clients", num_clients, low=1)
-    checks.integer(owner, "num_features", num_features, low=1)
-    checks.integer(owner, "num_classes", num_classes, low=2)
-    checks.boolean(owner, "iid", iid)
-    checks.boolean(owner, "intercept", intercept)
-    test_share = checks.real(owner, "test_share", test_share, low=0, high=1, open_high=True)
-    if checks.choice(owner, "convention", convention, ("code", "paper")) == "paper":
+    alpha, beta = arguments.real(owner, "alpha", alpha, low=0), arguments.real(owner, "beta", beta, low=0)
+    arguments.integer(owner, "num_clients", num_clients, low=1)
+    arguments.integer(owner, "num_features", num_features, low=1)
+    arguments.integer(owner, "num_classes", num_classes, low=2)
+    arguments.boolean(owner, "iid", iid)
+    arguments.boolean(owner, "intercept", intercept)
+    test_share = arguments.real(owner, "test_share", test_share, low=0, high=1, open_high=True)
+    if arguments.choice(owner, "convention", convention, ("code", "paper")) == "paper":
         alpha, beta = math.sqrt(alpha), math.sqrt(beta)
 
+    _require_memory(owner, num_clients, num_clients, num_features)
     rng = seeding.generator(seed, Purpose.INSTANCE)
     counts = _client_sizes(rng, num_clients, sizes, min_size, max_size)
+    _require_memory(owner, num_clients, int(counts.sum()), num_features)
     u = rng.normal(0.0, alpha, num_clients)
     B = rng.normal(0.0, beta, num_clients)
     v = np.zeros((num_clients, num_features))
@@ -155,18 +157,20 @@ def logistic_clients(
         Seed of the instance.
     """
     owner = "logistic_clients"
-    checks.integer(owner, "num_clients", num_clients, low=1)
-    checks.integer(owner, "num_features", num_features, low=1)
+    arguments.integer(owner, "num_clients", num_clients, low=1)
+    arguments.integer(owner, "num_features", num_features, low=1)
     if not isinstance(samples, int | Sequence | np.ndarray):
-        raise checks.fail(owner, "samples", "an integer >= 1, or one per client", samples)
+        raise arguments.fail(owner, "samples", "an integer >= 1, or one per client", samples)
+    _require_memory(owner, num_clients, num_clients, num_features)
     counts = [samples] * num_clients if isinstance(samples, int) else list(samples)
     if len(counts) != num_clients:
         raise InvalidParameter(f"{owner}.samples must have one entry per client ({num_clients}), got {len(counts)}")
     for count in counts:
-        checks.integer(owner, "samples", count, low=1)
-    signal = checks.real(owner, "signal", signal, low=0)
-    feature_shift = checks.real(owner, "feature_shift", feature_shift, low=0)
-    label_shift = checks.real(owner, "label_shift", label_shift, low=0)
+        arguments.integer(owner, "samples", count, low=1)
+    _require_memory(owner, num_clients, sum(counts), num_features)
+    signal = arguments.real(owner, "signal", signal, low=0)
+    feature_shift = arguments.real(owner, "feature_shift", feature_shift, low=0)
+    label_shift = arguments.real(owner, "label_shift", label_shift, low=0)
 
     rng = seeding.generator(seed, Purpose.INSTANCE)
     w = signal * _direction(rng, num_features)
@@ -179,7 +183,7 @@ def logistic_clients(
         labels.append((rng.random(count) < chance).astype(np.int64))
     train = Samples.from_clients(features, labels)
     return LogisticProblem(
-        train=train.with_intercept() if checks.boolean(owner, "intercept", intercept) else train,
+        train=train.with_intercept() if arguments.boolean(owner, "intercept", intercept) else train,
         num_classes=2,
         binary=True,
         l2=l2,
@@ -188,18 +192,30 @@ def logistic_clients(
     )
 
 
+def _require_memory(owner: str, num_clients: int, samples: int, num_features: int) -> None:
+    """Raise if samples do not fit into memory thrice: as drawn, put together, and with an intercept."""
+    memory.require(
+        owner,
+        "num_clients",
+        num_clients,
+        3 * 8 * samples * (num_features + 1),
+        f"{samples} samples with num_features={num_features}",
+        remedy="lower num_clients, num_features or the samples per client",
+    )
+
+
 def _client_sizes(rng: np.random.Generator, num_clients: int, sizes: str, min_size: int, max_size: int | None) -> Ints:
     owner = "synthetic"
-    checks.choice(owner, "sizes", sizes, ("lognormal", "pareto", "equal"))
-    checks.integer(owner, "min_size", min_size, low=1)
+    arguments.choice(owner, "sizes", sizes, ("lognormal", "pareto", "equal"))
+    arguments.integer(owner, "min_size", min_size, low=1)
     if max_size is not None:
-        checks.integer(owner, "max_size", max_size, low=min_size)
+        arguments.integer(owner, "max_size", max_size, low=min_size)
     if sizes == "equal":
         return np.full(num_clients, min_size)
     if sizes == "lognormal":
         drawn = np.floor(rng.lognormal(4.0, 2.0, num_clients)) + min_size
     elif max_size is None:
-        raise checks.fail(owner, "max_size", "given for Pareto sizes", None, "their index 0.5 has no mean")
+        raise arguments.fail(owner, "max_size", "given for Pareto sizes", None, "their index 0.5 has no mean")
     else:
         return pareto(rng, num_clients, min_size, max_size)
     cap = math.inf if max_size is None else max_size

@@ -14,9 +14,9 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 
-from fltheory import vectors
+from fltheory._internal import vectors
+from fltheory._internal.vectors import LANES, Array, Place, Vector, further, loop, tile
 from fltheory.logistic.exponentials import LARGE, exponentials, log_one_plus, remainders
-from fltheory.vectors import LANES, Array, Place, Vector, further, loop, tile
 
 ROWS = 2
 """Rows of a model that a tile takes together."""

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fltheory import checks, seeding
-from fltheory.checks import Floats, Ints
+from fltheory._internal import arguments, seeding
+from fltheory._internal.arguments import Floats, Ints
+from fltheory._internal.seeding import Purpose
 from fltheory.errors import InvalidParameter, NotApplicable
-from fltheory.oracle import Round
 from fltheory.participation.selection import Everyone, Mask, Selection
 from fltheory.participation.steps import FullSteps, StepLaw, step_counts
 from fltheory.participation.timeline import Timeline
-from fltheory.seeding import Purpose
+from fltheory.problems.oracle import Rates, Round
 
 
 class Draw(NamedTuple):
@@ -67,14 +67,14 @@ class Participation:
     timeline: Timeline = field(default_factory=Timeline)
 
     def __post_init__(self) -> None:
-        checks.integer("Participation", "num_clients", self.num_clients, low=1)
-        checks.integer("Participation", "local_steps", self.local_steps, low=1)
+        arguments.integer("Participation", "num_clients", self.num_clients, low=1)
+        arguments.integer("Participation", "local_steps", self.local_steps, low=1)
         parts = (("selection", Selection), ("steps", StepLaw), ("timeline", Timeline))
         for part, kind in parts:
             value = getattr(self, part)
             # A class has all the attributes of its instances, so the protocol alone would let it through.
             if isinstance(value, type) or not isinstance(value, kind):
-                raise checks.fail(
+                raise arguments.fail(
                     "Participation", part, f"a {kind.__name__}", value, "see fltheory.participation for the choices"
                 )
         self.timeline.check(self.num_clients)
@@ -114,19 +114,19 @@ class Participation:
         """
         members = self.members(index)
         if members.all():
-            return checks.probabilities("Participation", "p", p, shape=(self.num_clients,))
-        counts = checks.array("Participation", "sample_counts", sample_counts, shape=(self.num_clients,), low=0.0)
+            return arguments.probabilities("Participation", "p", p, shape=(self.num_clients,))
+        counts = arguments.array("Participation", "sample_counts", sample_counts, shape=(self.num_clients,), low=0.0)
         counted = counts * members
         if counted.sum() <= 0:
             raise InvalidParameter(
                 f"Participation.sample_counts must be positive for some client of the objective, got none in round "
                 f"{index}; give every client samples"
             )
-        return checks.frozen(counted / counted.sum())
+        return arguments.frozen(counted / counted.sum())
 
     def checked_weights(self, index: int, p: Floats) -> Floats:
         """Return ``p`` if it can be the objective weights in force in round ``index``, otherwise raise."""
-        weights = checks.probabilities("Participation", "p", p, shape=(self.num_clients,))
+        weights = arguments.probabilities("Participation", "p", p, shape=(self.num_clients,))
         outside = np.flatnonzero(weights * ~self.members(index))
         if outside.size:
             raise InvalidParameter(
@@ -173,28 +173,28 @@ class Participation:
         return _merged(np.concatenate(probability), np.concatenate(steps), np.concatenate(weights))
 
     def round(
-        self, index: int, rate: float, p: Floats, sample_counts: Floats, *, seed: int, replicates: range
+        self, index: int, rates: Rates | float, p: Floats, sample_counts: Floats, *, seed: int, replicates: range
     ) -> Round:
         """Return the terms of round ``index`` for a block of replicates.
 
-        ``p`` and ``sample_counts`` are the problem's own; the timeline turns them into the weights in force. A
-        deterministic round has one row for all replicates.
+        ``rates`` is one learning rate, or one per assigned step. ``p`` and ``sample_counts`` are the problem's own;
+        the timeline turns them into the weights in force. A deterministic round has one row for all replicates.
         """
         in_force = self.objective_weights(index, p, sample_counts)
         if self.is_deterministic(index):
             draw = self._only_draw(index, in_force)
         else:
             draw = self._sample(index, in_force, seed=seed, replicates=replicates)
-        return self._terms(index, rate, in_force, draw)
+        return self._terms(index, rates, in_force, draw)
 
     def round_outcomes(
-        self, index: int, rate: float, p: Floats, sample_counts: Floats, *, limit: int = 4096
+        self, index: int, rates: Rates | float, p: Floats, sample_counts: Floats, *, limit: int = 4096
     ) -> list[tuple[float, Round]]:
         """Return every possible round ``index`` with its probability; arguments as for :meth:`round`."""
         in_force = self.objective_weights(index, p, sample_counts)
         law = self.outcomes(index, in_force, limit=limit)
         return [
-            (float(law.probability[o]), self._terms(index, rate, in_force, Draw(law.steps[[o]], law.weights[[o]])))
+            (float(law.probability[o]), self._terms(index, rates, in_force, Draw(law.steps[[o]], law.weights[[o]])))
             for o in range(len(law.probability))
         ]
 
@@ -217,10 +217,10 @@ class Participation:
         steps = np.where(multiplicity > 0, completed, 0)
         return Draw(steps, np.where(steps > 0, omega, 0.0))
 
-    def _terms(self, index: int, rate: float, p: Floats, draw: Draw) -> Round:
+    def _terms(self, index: int, rates: Rates | float, p: Floats, draw: Draw) -> Round:
         return Round(
             index=index,
-            rate=rate,
+            rates=rates if isinstance(rates, tuple) else (rates,),
             local_steps=self.local_steps,
             p=p,
             steps=draw.steps,
@@ -239,6 +239,8 @@ class Participation:
 
 def _merged(probability: Floats, steps: Ints, weights: Floats) -> Outcomes:
     """Return the law with equal rows joined and impossible ones dropped."""
+    if len(probability) == 1:
+        return Outcomes(probability, steps, weights)
     possible = probability > 0
     rows = np.hstack([steps, weights])[possible]
     _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)

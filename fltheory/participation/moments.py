@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory.checks import Floats
+from fltheory._internal.arguments import Floats
 from fltheory.errors import NotApplicable
 from fltheory.participation._participation import Participation
 from fltheory.participation.schemes import Scheme, scheme_weights

@@ -19,7 +19,7 @@ import enum
 
 import numpy as np
 
-from fltheory.checks import Floats, Ints
+from fltheory._internal.arguments import Floats, Ints
 
 
 class Scheme(enum.Enum):

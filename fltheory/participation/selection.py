@@ -36,10 +36,10 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from fltheory import checks, seeding
-from fltheory.checks import Floats, Ints
+from fltheory._internal import arguments, seeding
+from fltheory._internal.arguments import Floats, Ints
+from fltheory._internal.seeding import Words
 from fltheory.errors import InvalidParameter
-from fltheory.seeding import Words
 
 Mask = NDArray[np.bool_]
 
@@ -152,7 +152,7 @@ class WithReplacement:
     size: int
 
     def __post_init__(self) -> None:
-        checks.integer("WithReplacement", "size", self.size, low=1)
+        arguments.integer("WithReplacement", "size", self.size, low=1)
 
     def check(self, num_members: int) -> None:
         """Any number of draws is possible."""
@@ -206,8 +206,8 @@ class WithoutReplacement:
     renormalise: bool
 
     def __post_init__(self) -> None:
-        checks.integer("WithoutReplacement", "size", self.size, low=1)
-        checks.boolean("WithoutReplacement", "renormalise", self.renormalise)
+        arguments.integer("WithoutReplacement", "size", self.size, low=1)
+        arguments.boolean("WithoutReplacement", "renormalise", self.renormalise)
 
     def check(self, num_members: int) -> None:
         _check_size("WithoutReplacement", self.size, num_members)
@@ -252,7 +252,7 @@ class Bernoulli:
     probability: float
 
     def __post_init__(self) -> None:
-        checks.real("Bernoulli", "probability", self.probability, low=0, high=1, open_low=True)
+        arguments.real("Bernoulli", "probability", self.probability, low=0, high=1, open_low=True)
 
     def check(self, num_members: int) -> None:
         """Somebody is always selected."""
@@ -315,7 +315,7 @@ class BySize:
     size: int
 
     def __post_init__(self) -> None:
-        checks.integer("BySize", "size", self.size, low=1)
+        arguments.integer("BySize", "size", self.size, low=1)
 
     def check(self, num_members: int) -> None:
         _check_size("BySize", self.size, num_members)

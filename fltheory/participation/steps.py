@@ -16,8 +16,8 @@ from typing import ClassVar, Protocol, cast, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fltheory import checks
-from fltheory.checks import Floats, Ints
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats, Ints
 from fltheory.errors import InvalidParameter
 
 
@@ -75,7 +75,7 @@ class StepCounts:
 
     def __post_init__(self) -> None:
         rows = self.pmf if np.ndim(self.pmf) != 1 else [self.pmf]
-        table = checks.probabilities("StepCounts", "pmf", cast(ArrayLike, rows), shape=(None, None))
+        table = arguments.probabilities("StepCounts", "pmf", cast(ArrayLike, rows), shape=(None, None))
         object.__setattr__(self, "pmf", table)
 
     def check(self, num_clients: int, local_steps: int) -> None:
@@ -106,10 +106,10 @@ class UniformSteps:
     low: int
 
     def __post_init__(self) -> None:
-        checks.integer("UniformSteps", "low", self.low, low=0)
+        arguments.integer("UniformSteps", "low", self.low, low=0)
 
     def check(self, num_clients: int, local_steps: int) -> None:
-        checks.integer(
+        arguments.integer(
             "UniformSteps", "low", self.low, high=local_steps, low=0, remedy="clients cannot exceed the assigned steps"
         )
 
@@ -135,9 +135,9 @@ class BernoulliSteps:
 
     def __post_init__(self) -> None:
         if np.ndim(self.probability) == 0:
-            checks.real("BernoulliSteps", "probability", self.probability, low=0, high=1)
+            arguments.real("BernoulliSteps", "probability", self.probability, low=0, high=1)
             return
-        each = checks.array("BernoulliSteps", "probability", self.probability, shape=(None,), low=0.0)
+        each = arguments.array("BernoulliSteps", "probability", self.probability, shape=(None,), low=0.0)
         if each.size and each.max() > 1:
             raise InvalidParameter(
                 f"BernoulliSteps.probability must be in [0, 1], got {each.max():g} at index ({int(each.argmax())},)"
@@ -146,7 +146,7 @@ class BernoulliSteps:
 
     def check(self, num_clients: int, local_steps: int) -> None:
         if np.ndim(self.probability) == 1:
-            checks.array("BernoulliSteps", "probability", self.probability, shape=(num_clients,))
+            arguments.array("BernoulliSteps", "probability", self.probability, shape=(num_clients,))
 
     def probabilities(self, index: int, *, num_clients: int, local_steps: int) -> Floats:
         table = np.zeros((num_clients, local_steps + 1))
@@ -171,7 +171,7 @@ class Trace:
     steps: ArrayLike
 
     def __post_init__(self) -> None:
-        table = checks.array("Trace", "steps", self.steps, shape=(None, None), low=0.0)
+        table = arguments.array("Trace", "steps", self.steps, shape=(None, None), low=0.0)
         if table.size == 0:
             raise InvalidParameter(f"Trace.steps must hold at least one round and client, got shape {table.shape}")
         whole = table.astype(np.int64)
@@ -182,7 +182,7 @@ class Trace:
         object.__setattr__(self, "steps", whole)
 
     def check(self, num_clients: int, local_steps: int) -> None:
-        table = checks.array("Trace", "steps", self.steps, shape=(None, num_clients))
+        table = arguments.array("Trace", "steps", self.steps, shape=(None, num_clients))
         if table.max() > local_steps:
             where = tuple(int(i) for i in np.argwhere(table > local_steps)[0])
             raise InvalidParameter(
@@ -216,16 +216,16 @@ class TimeVarying:
     def __post_init__(self) -> None:
         for name in ("laws", "starts"):
             if not isinstance(getattr(self, name), tuple | list):
-                raise checks.fail("TimeVarying", name, "a list", getattr(self, name))
+                raise arguments.fail("TimeVarying", name, "a list", getattr(self, name))
         laws, starts = tuple(self.laws), tuple(self.starts)
         for law in laws:
             if isinstance(law, type) or not isinstance(law, StepLaw):
-                raise checks.fail("TimeVarying", "laws", "step laws", law, "use the classes of participation.steps")
+                raise arguments.fail("TimeVarying", "laws", "step laws", law, "use the classes of participation.steps")
         for start in starts:
-            checks.integer("TimeVarying", "starts", start, low=0)
+            arguments.integer("TimeVarying", "starts", start, low=0)
         rising = all(a < b for a, b in itertools.pairwise(starts))
         if not starts or starts[0] != 0 or not rising or len(starts) != len(laws):
-            raise checks.fail("TimeVarying", "starts", f"{len(laws)} rounds, increasing from 0", starts)
+            raise arguments.fail("TimeVarying", "starts", f"{len(laws)} rounds, increasing from 0", starts)
         object.__setattr__(self, "laws", laws)
         object.__setattr__(self, "starts", starts)
 

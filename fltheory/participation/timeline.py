@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.checks import Floats
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter
 from fltheory.participation.selection import Mask
 
@@ -48,9 +48,9 @@ class Arrival:
     fast_reboot: bool = False
 
     def __post_init__(self) -> None:
-        checks.integer("Arrival", "client", self.client, low=0)
-        checks.integer("Arrival", "round", self.round, low=1, remedy="a client of round 0 needs no arrival")
-        checks.boolean("Arrival", "fast_reboot", self.fast_reboot)
+        arguments.integer("Arrival", "client", self.client, low=0)
+        arguments.integer("Arrival", "round", self.round, low=1, remedy="a client of round 0 needs no arrival")
+        arguments.boolean("Arrival", "fast_reboot", self.fast_reboot)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,9 +72,9 @@ class Departure:
     exclude: bool
 
     def __post_init__(self) -> None:
-        checks.integer("Departure", "client", self.client, low=0)
-        checks.integer("Departure", "round", self.round, low=1, remedy="leave the client out of the problem instead")
-        checks.boolean("Departure", "exclude", self.exclude)
+        arguments.integer("Departure", "client", self.client, low=0)
+        arguments.integer("Departure", "round", self.round, low=1, remedy="leave the client out of the problem instead")
+        arguments.boolean("Departure", "exclude", self.exclude)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +97,7 @@ class Timeline:
             events = getattr(self, field)
             for event in events:
                 if not isinstance(event, kind):
-                    raise checks.fail("Timeline", field, f"a list of {kind.__name__}", event)
+                    raise arguments.fail("Timeline", field, f"a list of {kind.__name__}", event)
             clients = [event.client for event in events]
             twice = sorted({client for client in clients if clients.count(client) > 1})
             if twice:
@@ -121,7 +121,7 @@ class Timeline:
     def check(self, num_clients: int) -> None:
         """Raise unless every event is about one of the clients and the objective never loses its last one."""
         for event in self.events:
-            checks.integer(type(event).__name__, "client", event.client, low=0, high=num_clients - 1)
+            arguments.integer(type(event).__name__, "client", event.client, low=0, high=num_clients - 1)
         if self.fewest_members(num_clients) == 0:
             raise InvalidParameter(
                 "Timeline must leave at least one client in the objective in every round; "

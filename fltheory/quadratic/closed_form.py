@@ -21,16 +21,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from fltheory.checks import Floats, Ints
+from fltheory._internal.arguments import Floats, Ints
+from fltheory._internal.seeding import Words
 from fltheory.errors import NotAffine
-from fltheory.oracle import Active, Minibatch, Round
+from fltheory.problems.closed_form import ClosedForm
+from fltheory.problems.oracle import PLAIN, Active, LocalSteps, Minibatch, Rates, Round
 from fltheory.quadratic.objective import QuadraticObjective
 from fltheory.quadratic.oracle import RoundData, curvature_of, times, times_curvature
-from fltheory.quadratic.problem import Quadratic
-from fltheory.seeding import Words
 
-Source = tuple[str, int]
+NoiseSource = tuple[str, int]
 """A source of noise that every client has once: ``("steps", 0)``, the local steps, or ``("minibatch", index)``."""
+
+_DECOMPOSITIONS = 4
+"""Eigendecompositions that are kept."""
 
 _NO_KEYS: Words = np.zeros((1, 1), dtype=np.uint64)
 
@@ -38,41 +41,36 @@ _NO_KEYS: Words = np.zeros((1, 1), dtype=np.uint64)
 class ClosedFormOracle:
     """The oracle of the exact engine; ``inside`` works in the common eigenbasis."""
 
-    def __init__(self, problem: Quadratic, *, inside: bool) -> None:
-        if problem.hessian_noise > 0:
-            raise NotAffine(
-                f"the random Hessian (hessian_noise={problem.hessian_noise:g}) multiplies noise and state; "
-                "use the monte_carlo engine"
-            )
-        if problem.round_growth > 0:
-            raise NotAffine(
-                f"the round drift that grows with the gradient (round_growth={problem.round_growth:g}) multiplies "
-                "drift and state; use the monte_carlo engine"
-            )
-        self._outer = problem
-        self._inside = inside or problem.basis is None
-        self._problem = problem if self._inside else problem.unrotated()
-        scale = 1.0 + np.asarray(problem.client_growth)[None]
-        self._fixed_offset = scale[:, :, None] * self._problem.linear + np.asarray(self._problem.client_drift)
+    def __init__(self, form: ClosedForm, *, inside: bool) -> None:
+        if form.multiplies:
+            raise NotAffine("noise multiplies the state, which takes a MultipliedOracle")
+        self._outer = form
+        self._inside = inside or form.basis is None
+        self._form = form if self._inside else form.in_model_coordinates()
+        growth = np.zeros(form.num_clients) if form.client_growth is None else form.client_growth
+        scale = 1.0 + growth[None]
+        self._fixed_offset = scale[:, :, None] * self._form.linear
+        if self._form.client_drift is not None:
+            self._fixed_offset = self._fixed_offset + self._form.client_drift
         self._data = RoundData(
             replicates=1,
-            hessian=self._problem.hessian,
+            hessian=self._form.hessian,
             scale=scale,
             offset=self._fixed_offset,
             drift_keys=_NO_KEYS,
             drift_scale=0.0,
-            sigma=np.sqrt(problem.noise_sq / problem.dim),
+            sigma=np.sqrt(np.asarray(form.noise_sq) / form.dim),
             hessian_noise=0.0,
-            noise_law=problem.noise_law,
+            noise_law="",
             keys=_NO_KEYS,
             sign_keys=_NO_KEYS,
             rotation=None,
         )
         self._noisy = bool(np.any(self._data.sigma))
-        self._units: dict[Source, Floats] = {}
-        self._decomposed: tuple[bytes, Floats, Floats] | None = None
+        self._units: dict[NoiseSource, Floats] = {}
+        self._decomposed: dict[bytes, tuple[Floats, Floats]] = {}
         self._spent = 0
-        self.sources: list[Source] = []
+        self.sources: list[NoiseSource] = []
 
     @property
     def num_clients(self) -> int:
@@ -99,10 +97,27 @@ class ClosedFormOracle:
         )
         return wide
 
+    def among(self, clients: Ints) -> ClosedFormOracle:
+        """Return the oracle of some of the clients, whose drifts have to be independent of those of the others."""
+        few = copy.copy(self)
+        few._fixed_offset = self._fixed_offset[:, clients]
+        few._data = self._data._replace(
+            hessian=self._data.hessian if len(self._data.hessian) == 1 else self._data.hessian[clients],
+            scale=self._data.scale[:, clients],
+            sigma=self._data.sigma[clients],
+            offset=few._fixed_offset,
+        )
+        return few
+
+    @property
+    def has_independent_clients(self) -> bool:
+        """Whether drifts of different clients are independent."""
+        return not self._form.fresh_drift_centred
+
     @property
     def separable(self) -> bool:
         """Whether coordinates do not interact, so that one probe serves them all."""
-        return not self._problem.is_dense
+        return not self._form.is_dense
 
     @property
     def exchangeable(self) -> bool:
@@ -112,18 +127,18 @@ class ClosedFormOracle:
 
     def drift_variances(self) -> tuple[float, float]:
         """Return the variance of a coordinate of the clients' mean drift, and of a direction apart from it."""
-        clients, per = self._problem.num_clients, 1.0 / self._problem.dim
-        own, fresh = self._problem.round_drift_sq * per, self._problem.fresh_drift_sq * per
-        if self._problem.fresh_drift_centred:
+        clients, per = self._form.num_clients, 1.0 / self._form.dim
+        own, fresh = self._form.round_drift_sq * per, self._form.fresh_drift_sq * per
+        if self._form.fresh_drift_centred:
             return own / clients, own + fresh * clients / (clients - 1)
         return (own + fresh) / clients, own + fresh
 
     def drift_factor(self) -> Floats:
         """Return ``F`` with ``F F'`` the covariance of one coordinate of the clients' drifts, ``(clients, rank)``."""
         clients = self.num_clients
-        covariance = self._problem.round_drift_sq / self._problem.dim * np.eye(clients)
-        fresh = self._problem.fresh_drift_sq / self._problem.dim
-        if self._problem.fresh_drift_centred:
+        covariance = self._form.round_drift_sq / self._form.dim * np.eye(clients)
+        fresh = self._form.fresh_drift_sq / self._form.dim
+        if self._form.fresh_drift_centred:
             covariance += fresh * clients / (clients - 1) * (np.eye(clients) - 1.0 / clients)
         else:
             covariance += fresh * np.eye(clients)
@@ -131,7 +146,7 @@ class ClosedFormOracle:
         keep = values > 1e-14 * max(float(values.max()), 1e-300)
         return np.asarray(vectors[:, keep] * np.sqrt(values[keep]))
 
-    def arm(self, probes: int, drift: Floats | None, units: dict[Source, Floats]) -> None:
+    def arm(self, probes: int, drift: Floats | None, units: dict[NoiseSource, Floats]) -> None:
         """Set the number of probes, their drifts and the values that the sources take, ``(probes, clients, dim)``."""
         offset = self._fixed_offset if drift is None else self._fixed_offset + drift
         self._data = self._data._replace(replicates=probes, offset=offset)
@@ -143,7 +158,11 @@ class ClosedFormOracle:
         """Do nothing: what is fresh in a round is set by :meth:`arm`."""
 
     def objective(self, p: Floats) -> QuadraticObjective:
-        return self._problem.objective_inside(p)
+        form = self._form
+        near = np.zeros(form.dim) if form.near is None else form.near
+        # A sum of equal rows with weights that sum to one up to rounding would not be that row.
+        linear = form.linear[:1] if np.array_equal(form.linear[:-1], form.linear[1:]) else form.linear
+        return QuadraticObjective.mean(form.hessian, linear, np.zeros(1), p, near)
 
     def enter(self, w: Floats) -> Floats:
         return self._outer.inward(w) if self._inside else w
@@ -151,49 +170,34 @@ class ClosedFormOracle:
     def leave(self, w: Floats) -> Floats:
         return self._outer.outward(w) if self._inside else w
 
-    def local_steps(
-        self,
-        start: Floats,
-        work: Round,
-        *,
-        rate: float | None = None,
-        steps: int | None = None,
-        correction: Floats | None = None,
-        pull: Floats | float = 0.0,
-        anchor: Floats | None = None,
-        l1: float = 0.0,
-        l1_anchor: Floats | None = None,
-        minibatch: Minibatch | None = None,
-        recentre: bool = False,
-    ) -> Floats:
-        if l1 != 0.0:
-            raise NotAffine(f"the sign term of the local steps (lambda_1 = {l1:g}) is not affine")
-        eta = work.rate if rate is None else rate
-        counts = work.steps if steps is None else np.where(work.active, steps, 0)
+    def local_steps(self, start: Floats, work: Round, how: LocalSteps = PLAIN) -> Floats:
+        if how.l1 != 0.0:
+            raise NotAffine(f"the sign term of the local steps (lambda_1 = {how.l1:g}) is not affine")
+        rates, counts, minibatch = how.rates_in(work), how.steps_in(work), how.minibatch
         source = ("steps", 0) if minibatch is None else ("minibatch", minibatch.index)
-        if minibatch is None and not recentre:
+        if minibatch is None and not how.recentre:
             self._spend(int(counts.max()))
-        q = np.full((1, 1, self.dim), float(pull)) if isinstance(pull, int | float) else _one_row(pull)
+        q = np.full((1, 1, self.dim), float(how.pull)) if isinstance(how.pull, int | float) else one_row(how.pull)
         own = self.curvature(start, "exact")
-        force = -times_curvature(own, start) if recentre else self._data.offset
-        if correction is not None:
-            force = force + correction
-        if anchor is not None:
-            force = force - times_curvature(q, anchor)
-        unit = None if recentre else self._unit(source)
+        force = -times_curvature(own, start) if how.recentre else self._data.offset
+        if how.correction is not None:
+            force = force + how.correction
+        if how.anchor is not None:
+            force = force - times_curvature(q, how.anchor)
+        unit = None if how.recentre else self._unit(source)
         sigma = self._data.sigma[None, :, None]
         if self.separable:
-            decay, gain, fresh = _gains(1.0 - eta * (own + q), counts)
+            eta, decay, gain, fresh = _gains(own + q, rates, counts)
             w = decay * start - eta * gain * force
             return w if unit is None else w - eta * (fresh if minibatch is None else gain) * sigma * unit
-        values, vectors = self._eigen(_as_matrices(own) + _as_matrices(q))
-        decay, gain, fresh = _gains(1.0 - eta * values, counts)
-        w = _forward(vectors, decay * _backward(vectors, start) - eta * gain * _backward(vectors, force))
+        values, vectors = self._eigen(as_matrices(own) + as_matrices(q))
+        eta, decay, gain, fresh = _gains(values, rates, counts)
+        w = forward(vectors, decay * backward(vectors, start) - eta * gain * backward(vectors, force))
         if unit is None:
             return w
         # All fresh steps together are isotropic up to their gains, so the source may live in the eigenbasis.
-        noise = fresh * unit if minibatch is None else gain * _backward(vectors, unit)
-        return w - eta * sigma * _forward(vectors, noise)
+        noise = fresh * unit if minibatch is None else gain * backward(vectors, unit)
+        return w - eta * sigma * forward(vectors, noise)
 
     def minibatch(self, index: int) -> Minibatch:
         return Minibatch(index)
@@ -231,7 +235,7 @@ class ClosedFormOracle:
             raise NotAffine("a minibatch is used a second time by the local steps of the same round")
         self._spent = max(self._spent, count)
 
-    def _unit(self, source: Source) -> Floats | None:
+    def _unit(self, source: NoiseSource) -> Floats | None:
         if not self._noisy:
             return None
         if source[0] == "minibatch" and source[1] < self._spent:
@@ -242,10 +246,12 @@ class ClosedFormOracle:
 
     def _eigen(self, matrices: Floats) -> tuple[Floats, Floats]:
         content = matrices.tobytes()
-        if self._decomposed is None or self._decomposed[0] != content:
+        if content not in self._decomposed:
+            if len(self._decomposed) >= _DECOMPOSITIONS:
+                self._decomposed.clear()
             values, vectors = np.linalg.eigh(matrices)
-            self._decomposed = (content, values, vectors)
-        return self._decomposed[1], self._decomposed[2]
+            self._decomposed[content] = (values, vectors)
+        return self._decomposed[content]
 
 
 def geometric(ratio: Floats, counts: Ints) -> tuple[Floats, Floats]:
@@ -280,29 +286,45 @@ def _geometric(ratio: Floats, count: int) -> tuple[Floats, Floats]:
     return power, total
 
 
-def _gains(ratio: Floats, counts: Ints) -> tuple[Floats, Floats, Floats]:
-    """Return decay, gain and the gain of fresh noise, shapes ``(1, clients, dim)``."""
-    power, total = geometric(np.stack([ratio, ratio * ratio]), counts[:, :, None])
-    return power[0], total[0], np.sqrt(total[1])
+def _gains(curvature: Floats, rates: Rates, counts: Ints) -> tuple[float, Floats, Floats, Floats]:
+    r"""Return a rate, decay, gain and the gain of fresh noise, the last three of shape ``(1, clients, dim)``.
+
+    Gains are in units of the rate, which is 1 where steps have rates of their own: then the decay is
+    :math:`\prod_{k<s} M_k` with :math:`M_k = 1 - \eta_k h`, the gain
+    :math:`\sum_{k<s} \eta_k \prod_{k<l<s} M_l`, and that of fresh noise the root of the sum of squares.
+    """
+    if len(rates) == 1:
+        ratio = 1.0 - rates[0] * curvature
+        power, total = geometric(np.stack([ratio, ratio * ratio]), counts[:, :, None])
+        return rates[0], power[0], total[0], np.sqrt(total[1])
+    decay, gain, squares = np.ones(1), np.zeros(1), np.zeros(1)
+    for k in range(int(counts.max(initial=0))):
+        here, ratio = (k < counts)[:, :, None], 1.0 - rates[k] * curvature
+        decay = np.where(here, decay * ratio, decay)
+        gain = np.where(here, gain * ratio + rates[k], gain)
+        squares = np.where(here, squares * ratio**2 + rates[k] ** 2, squares)
+    return 1.0, decay, gain, np.sqrt(squares)
 
 
-def _one_row(pull: Floats) -> Floats:
+def one_row(pull: Floats) -> Floats:
     """Return the pull of all probes as one row; they must agree, since a pull multiplies the state."""
     if pull.shape[0] > 1 and not np.allclose(pull, pull[:1], rtol=1e-12, atol=0.0):
         raise NotAffine("the quadratic pull of the local steps depends on the state")
     return pull[:1]
 
 
-def _as_matrices(curvature: Floats) -> Floats:
+def as_matrices(curvature: Floats) -> Floats:
+    """Return a curvature in its dense form."""
     return curvature if curvature.ndim == 4 else curvature[..., None] * np.eye(curvature.shape[-1])
 
 
-def _forward(vectors: Floats, x: Floats) -> Floats:
+def forward(vectors: Floats, x: Floats) -> Floats:
     """Multiply every client's matrix with its vectors; all probes, which share the matrices, in one product."""
     shape = (len(x), max(vectors.shape[1], x.shape[1]), x.shape[2])
     spread = np.broadcast_to(x, shape).swapaxes(0, 1)
     return np.asarray(np.matmul(spread, vectors[0].swapaxes(-1, -2)).swapaxes(0, 1))
 
 
-def _backward(vectors: Floats, x: Floats) -> Floats:
-    return _forward(vectors.swapaxes(-1, -2), x)
+def backward(vectors: Floats, x: Floats) -> Floats:
+    """Multiply with the transposed matrices."""
+    return forward(vectors.swapaxes(-1, -2), x)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fltheory.checks import Floats
-from fltheory.kernels import Kernel
-from fltheory.quadratic.oracle import RoundData, Step
-from fltheory.seeding import Words
+from fltheory._internal.arguments import Floats
+from fltheory._internal.kernels import Kernel
+from fltheory._internal.seeding import Words
+from fltheory.problems.oracle import LocalSteps, Round
+from fltheory.quadratic.oracle import RoundData
 
 _LAWS = {"gaussian": 0, "bounded": 1}
 _WHOLE = 32
@@ -33,30 +34,32 @@ def _scratch(words: int) -> NDArray[np.float32]:
     return np.zeros((2, words + 2 * _WHOLE), np.float32)
 
 
-def compiled_steps(data: RoundData, step: Step) -> Floats:
+def compiled_steps(data: RoundData, start: Floats, work: Round, how: LocalSteps) -> Floats:
     """Run local steps in the compiled loop; a dense Hessian or pull selects the dense one.
 
     All arrays broadcast over replicates and clients by an axis of length 1. ``sigma`` is the standard deviation
     of a noise coordinate per client, ``rho`` the relative size of the random Hessian, ``fixed`` the index of the
     one minibatch to use or -1, ``basis`` rotates the noise out of the eigenbasis.
     """
-    clients, dim = len(data.sigma), step.start.shape[-1]
+    clients, dim = len(data.sigma), start.shape[-1]
     half = (dim + 1) // 2
-    diagonal = data.hessian.ndim == 2 and step.pull.ndim == 3
-    pull = step.pull[:, :, None] if step.pull.ndim == 3 and not diagonal else step.pull
+    steps, terms = how.steps_in(work), how.written_out(dim)
+    diagonal = data.hessian.ndim == 2 and terms.pull.ndim == 3
+    pull = terms.pull[:, :, None] if terms.pull.ndim == 3 and not diagonal else terms.pull
+    fixed = -1 if how.minibatch is None else how.minibatch.index
     out = np.empty((data.replicates, clients, dim))
     arguments: list[Any] = [
-        step.start,
+        start,
         data.hessian,
         data.scale,
         data.offset,
-        step.correction,
+        terms.correction,
         pull,
-        step.anchor,
-        step.l1_anchor,
-        float(step.l1),
-        step.steps,
-        float(step.rate),
+        terms.anchor,
+        terms.l1_anchor,
+        float(how.l1),
+        steps,
+        np.array(how.rates_in(work)),
         data.drift_keys,
         data.drift_scale,
         data.keys,
@@ -64,12 +67,12 @@ def compiled_steps(data: RoundData, step: Step) -> Floats:
         data.sigma,
         float(data.hessian_noise),
         _LAWS[data.noise_law],
-        step.fixed,
-        step.recentre,
+        fixed,
+        how.recentre,
     ]
     plain = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in arguments]
     if diagonal:
-        most = 1 if step.fixed >= 0 else int(step.steps.max(initial=1))
+        most = 1 if fixed >= 0 else int(steps.max(initial=1))
         state = np.zeros((5, 2, half + _WHOLE))
         _steps_diagonal(out, *plain, _scratch((most + 1) * half), state)
     else:

@@ -9,16 +9,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fltheory import checks, seeding
-from fltheory.checks import Floats
+from fltheory._internal import arguments, memory, seeding
+from fltheory._internal.arguments import Floats
+from fltheory._internal.linear_algebra import one_thread
+from fltheory._internal.seeding import Purpose
 from fltheory.errors import InvalidParameter
 from fltheory.quadratic.problem import Quadratic
-from fltheory.seeding import Purpose
 
 SPECTRA = ("linear", "log", "two-point", "random")
 SCENARIOS = ("S1", "S2")
 
+_COPIES = 4
+"""Arrays of the largest size that are there at once while a problem is made."""
 
+
+@one_thread()
 def noisy_quadratic(
     *,
     dim: int = 20,
@@ -77,22 +82,34 @@ def noisy_quadratic(
     {'mu': 0.5, 'L': 2.0, 'client_drift_sq': 9.0}
     """
     owner = "noisy_quadratic"
-    clients = checks.integer(owner, "num_clients", num_clients, low=1)
+    clients = arguments.integer(owner, "num_clients", num_clients, low=1)
+    _require_vectors(owner, clients, arguments.integer(owner, "dim", dim, low=1))
+    if arguments.boolean(owner, "rotated", rotated):
+        memory.require(
+            owner,
+            "dim",
+            dim,
+            _COPIES * 8 * dim**2,
+            "a random eigenbasis",
+            power=2,
+            limit=memory.DENSE,
+            remedy=f"set rotated to false, which is a diagonal Hessian of {memory.shown(8 * dim)}, or lower dim",
+        )
     rng = seeding.generator(seed, Purpose.INSTANCE)
     values = _spectrum(owner, dim, mu, L, spectrum, rng)
-    basis = _rotation(rng, dim) if checks.boolean(owner, "rotated", rotated) else None
-    w_star = checks.real(owner, "radius", radius, low=0) * _direction(rng, dim)
-    drift_sq = checks.real(owner, "client_drift_sq", client_drift_sq, low=0)
-    centred = checks.boolean(owner, "client_drift_centred", client_drift_centred)
-    fresh = checks.choice(owner, "scenario", scenario, SCENARIOS) == "S1"
+    basis = _rotation(rng, dim) if rotated else None
+    w_star = arguments.real(owner, "radius", radius, low=0) * _direction(rng, dim)
+    drift_sq = arguments.real(owner, "client_drift_sq", client_drift_sq, low=0)
+    centred = arguments.boolean(owner, "client_drift_centred", client_drift_centred)
+    fresh = arguments.choice(owner, "scenario", scenario, SCENARIOS) == "S1"
     if centred and clients == 1 and drift_sq > 0:
         raise InvalidParameter(
             f"{owner}.client_drift_sq must be 0 for one client with centred drift, got client_drift_sq={drift_sq:g}; "
             "set client_drift_centred to false, or add clients"
         )
-    growth = checks.real(owner, "client_growth", client_growth, low=0, high=1)
+    growth = arguments.real(owner, "client_growth", client_growth, low=0, high=1)
     if growth > 0 and clients == 1:
-        raise checks.fail(owner, "client_growth", "0 for one client", growth)
+        raise arguments.fail(owner, "client_growth", "0 for one client", growth)
     equal = np.full(clients, 1 / clients)
     alpha = _spread(np.where(np.arange(clients) % 2 == 0, 1.0, -1.0)[:, None], equal, growth**2, True)[:, 0]
     if growth > 0 and clients == 2 and centred and drift_sq > 0 and not fresh:
@@ -105,7 +122,7 @@ def noisy_quadratic(
         # Without the part along alpha, ||delta_i + alpha_i grad f||^2 has no cross term on average over clients.
         drawn -= np.outer(alpha, alpha @ drawn) / (alpha @ alpha)
     drift = _spread(drawn, equal, drift_sq, centred)
-    noise = checks.real(owner, "noise_sq", noise_sq, low=0)
+    noise = arguments.real(owner, "noise_sq", noise_sq, low=0)
     return Quadratic(
         hessian=values[None],
         linear=-(values * w_star)[None],
@@ -115,9 +132,9 @@ def noisy_quadratic(
         client_drift=np.zeros((clients, dim)) if fresh else drift,
         fresh_drift_sq=drift_sq if fresh else 0.0,
         fresh_drift_centred=fresh and centred and drift_sq > 0,
-        round_drift_sq=checks.real(owner, "round_drift_sq", round_drift_sq, low=0),
+        round_drift_sq=arguments.real(owner, "round_drift_sq", round_drift_sq, low=0),
         client_growth=alpha,
-        round_growth=checks.real(owner, "round_growth", round_growth, low=0, high=1),
+        round_growth=arguments.real(owner, "round_growth", round_growth, low=0, high=1),
         noise_sq=np.full(clients, noise),
         noise_law=noise_law,
         hessian_noise=hessian_noise,
@@ -125,6 +142,7 @@ def noisy_quadratic(
     )
 
 
+@one_thread()
 def client_quadratics(
     *,
     dim: int = 10,
@@ -177,26 +195,37 @@ def client_quadratics(
     {'mu': 1.0, 'L': 4.0, 'epsilon': 2.0}
     """
     owner = "client_quadratics"
-    clients = checks.integer(owner, "num_clients", num_clients, low=1)
-    checks.integer(owner, "dim", dim, low=1)
-    checks.real(owner, "mu", mu, low=0)
-    checks.real(owner, "L", L, low=0, open_low=True)
+    clients = arguments.integer(owner, "num_clients", num_clients, low=1)
+    _require_vectors(owner, clients, arguments.integer(owner, "dim", dim, low=1))
+    if not arguments.boolean(owner, "commuting", commuting):
+        memory.require(
+            owner,
+            "dim" if dim > clients else "num_clients",
+            max(dim, clients),
+            _COPIES * 8 * clients * dim**2,
+            f"dense Hessians of num_clients={clients} with dim={dim}",
+            power=2 if dim > clients else 1,
+            limit=memory.DENSE,
+            remedy="set commuting to true, which gives diagonal Hessians, or lower dim or num_clients",
+        )
+    arguments.real(owner, "mu", mu, low=0)
+    arguments.real(owner, "L", L, low=0, open_low=True)
     if mu > L:
         raise InvalidParameter(f"{owner}.mu must be in [0, L], got mu={mu:g} with L={L:g}")
-    gap = checks.real(owner, "dissimilarity", dissimilarity, low=0)
+    gap = arguments.real(owner, "dissimilarity", dissimilarity, low=0)
     if clients == 1 and gap > 0:
-        raise checks.fail(owner, "dissimilarity", "0 for one client", gap)
+        raise arguments.fail(owner, "dissimilarity", "0 for one client", gap)
     if gap > L - mu:
-        raise checks.fail(owner, "dissimilarity", f"at most L - mu = {L - mu:g}", gap, "raise L or lower it")
+        raise arguments.fail(owner, "dissimilarity", f"at most L - mu = {L - mu:g}", gap, "raise L or lower it")
     counts = np.ones(clients) if sample_counts is None else sample_counts
-    counts = checks.array(owner, "sample_counts", counts, shape=(clients,), low=0.0)
+    counts = arguments.array(owner, "sample_counts", counts, shape=(clients,), low=0.0)
     if counts.sum() <= 0:
         raise InvalidParameter(f"{owner}.sample_counts must have a positive sum, got {counts.sum():g}")
-    spread = checks.real(owner, "spread", spread, low=0)
+    spread = arguments.real(owner, "spread", spread, low=0)
     if spread > 0 and np.count_nonzero(counts) == 1:
-        raise checks.fail(owner, "spread", "0 if only one client has samples", spread)
+        raise arguments.fail(owner, "spread", "0 if only one client has samples", spread)
     one = isinstance(noise_sq, int | float)
-    noise = np.full(clients, checks.real(owner, "noise_sq", noise_sq, low=0)) if one else noise_sq
+    noise = np.full(clients, arguments.real(owner, "noise_sq", noise_sq, low=0)) if one else noise_sq
     rng = seeding.generator(seed, Purpose.INSTANCE)
     exact_ends = gap < L - mu or dim == 1
     base = _spectrum(owner, dim, mu, L - gap, spectrum, rng) if exact_ends else np.full(dim, float(mu))
@@ -206,7 +235,7 @@ def client_quadratics(
     portions[0] = 0.0
     if clients > 1:
         portions[1] = 1.0
-    if checks.boolean(owner, "commuting", commuting):
+    if commuting:
         hessian = base + gap * portions
     else:
         turns = [_rotation(rng, dim) for _ in range(clients)]
@@ -220,14 +249,14 @@ def client_quadratics(
         hessian = (hessian + hessian.swapaxes(1, 2)) / 2
     p = counts / counts.sum()
     around = _spread(rng.standard_normal((clients, dim)), p, spread, True)
-    minimisers = checks.real(owner, "radius", radius, low=0) * _direction(rng, dim) + around
+    minimisers = arguments.real(owner, "radius", radius, low=0) * _direction(rng, dim) + around
     curved = hessian * minimisers if hessian.ndim == 2 else np.matmul(hessian, minimisers[..., None])[..., 0]
     return Quadratic(
         hessian=hessian,
         linear=-curved,
         constant=0.5 * np.sum(curved * minimisers, axis=1),
         sample_counts=counts,
-        noise_sq=checks.array(owner, "noise_sq", noise, shape=(clients,), low=0.0),
+        noise_sq=arguments.array(owner, "noise_sq", noise, shape=(clients,), low=0.0),
         noise_law=noise_law,
         hessian_noise=hessian_noise,
         round_drift_sq=round_drift_sq,
@@ -235,13 +264,26 @@ def client_quadratics(
     )
 
 
+def _require_vectors(owner: str, clients: int, dim: int) -> None:
+    """Raise if a few vectors per client do not fit into memory."""
+    more_clients = clients >= dim
+    memory.require(
+        owner,
+        "num_clients" if more_clients else "dim",
+        max(clients, dim),
+        _COPIES * 8 * clients * dim,
+        f"vectors of num_clients={clients} with dim={dim}",
+        remedy="lower num_clients or dim",
+    )
+
+
 def _spectrum(owner: str, dim: int, mu: float, L: float, shape: str, rng: np.random.Generator) -> Floats:
-    checks.integer(owner, "dim", dim, low=1)
-    low = checks.real(owner, "mu", mu, low=0)
-    high = checks.real(owner, "L", L, low=0, open_low=True)
+    arguments.integer(owner, "dim", dim, low=1)
+    low = arguments.real(owner, "mu", mu, low=0)
+    high = arguments.real(owner, "L", L, low=0, open_low=True)
     if low > high:
         raise InvalidParameter(f"{owner}.mu must be in [0, L], got mu={mu:g} with L={L:g}")
-    shape = checks.choice(owner, "spectrum", shape, SPECTRA)
+    shape = arguments.choice(owner, "spectrum", shape, SPECTRA)
     if dim == 1:
         if low != high:
             raise InvalidParameter(f"{owner}.mu must equal L in one dimension, got mu={mu:g} with L={L:g}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fltheory.checks import Floats
+from fltheory._internal.arguments import Floats
 from fltheory.errors import NotApplicable
 from fltheory.quadratic.problem import Quadratic
 

@@ -4,11 +4,12 @@ Functions take arrays and scalars only, scratch included, run serially over a bl
 interpreter lock, so that the engine can run blocks in threads; the numbers do not depend on the split. They are called
 through :mod:`fltheory.quadratic.compiled`.
 
-Random numbers are those of :mod:`fltheory.seeding`, bit by bit (:mod:`fltheory.quadratic.normals`). The local steps are
+Random numbers are those of :mod:`fltheory._internal.seeding`, bit by bit (:mod:`fltheory.quadratic.normals`). The
+local steps are
 in double precision and may be fused.
 
 Scratch: ``numbers``, ``(2, size)``, are the pairs of numbers made of counter-based words, as laid out by
-:func:`fltheory.seeding.halves`; models in scratch are split in the same two parts.
+:func:`fltheory._internal.seeding.halves`; models in scratch are split in the same two parts.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from fltheory._internal.seeding import GOLDEN
 from fltheory.quadratic.normals import draw_bounded, draw_normals
 from fltheory.quadratic.tiles import WIDTH, walk_tile
-from fltheory.seeding import GOLDEN
 
 _GAMMA = np.uint64(GOLDEN)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -79,7 +80,7 @@ def _multiply_add(matrix, vector, out):  # type: ignore[no-untyped-def]
 
 @njit(**_OPTIONS, cache=True)
 def steps_diagonal(  # type: ignore[no-untyped-def]
-    out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rate,
+    out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rates,
     drift_keys, drift_scale, keys, sign_keys, sigma, rho, law, fixed, recentre, numbers, state,
 ):  # fmt: skip
     """Run the steps with diagonal Hessians and pulls into ``out``; see :mod:`fltheory.quadratic.compiled`.
@@ -91,7 +92,10 @@ def steps_diagonal(  # type: ignore[no-untyped-def]
     half = (dim + 1) // 2
     w, slope, shift, drag, still = state[0], state[1], state[2], state[3], state[4]
     own = max(scale.shape[0], offset.shape[0], correction.shape[0], pull.shape[0], anchor.shape[0]) > 1 or recentre
-    plain = rho == 0.0 and l1 == 0.0
+    linear = rho == 0.0 and l1 == 0.0
+    # Where steps have rates of their own, what is made once for all of them is made for the rate 1.
+    varied = rates.shape[0] > 1
+    rate = 1.0 if varied else rates[0]
     drift = 0.0 if recentre else rate * drift_scale
     stride = 0 if fixed >= 0 else half
     for i in range(clients):
@@ -114,9 +118,11 @@ def steps_diagonal(  # type: ignore[no-untyped-def]
                     shift[part, at] = -slope[part, at] * first[j] if recentre else rate * o[j]
                     drag[part, at] = rate * q[j]
                     still[part, at] = rate * (c[j] - q[j] * a[j])
-                    if plain:
-                        slope[part, at] = 1.0 - (slope[part, at] + drag[part, at])
+                    if linear:
+                        slope[part, at] += drag[part, at]
                         shift[part, at] += still[part, at]
+                        if not varied:
+                            slope[part, at] = 1.0 - slope[part, at]
             drawn = 0
             if noise != 0.0 and count > 0:
                 drawn = half if fixed >= 0 else count * half
@@ -127,7 +133,15 @@ def steps_diagonal(  # type: ignore[no-untyped-def]
                 w[0, j] = first[j]
             for j in range(dim - half):
                 w[1, j] = first[half + j]
-            if plain:
+            if linear and varied:
+                for k in range(count):
+                    for part in range(2):
+                        for j in range(half):
+                            x = w[part, j]
+                            push = shift[part, j] + drift * numbers[part, drawn + j]
+                            step = slope[part, j] * x + push + noise * numbers[part, k * stride + j]
+                            w[part, j] = x - rates[k] * step
+            elif linear:
                 for part in range(2):
                     for j in range(0, half, WIDTH):
                         walk_tile(state, part, j, noise, drift, numbers, drawn, stride, count)
@@ -140,6 +154,10 @@ def steps_diagonal(  # type: ignore[no-untyped-def]
                         x = w[part, at]
                         push = shift[part, at] + drift * numbers[part, drawn + at]
                         step = wobble * (slope[part, at] * x + push) + drag[part, at] * x + still[part, at]
+                        if varied:
+                            step += noise * numbers[part, k * stride + at] + l1 * _sign(x - b[j])
+                            w[part, at] = x - rates[k] * step
+                            continue
                         lean = rate * l1 * _sign(x - b[j])
                         w[part, at] = x - step - noise * numbers[part, k * stride + at] - lean
             for j in range(half):
@@ -150,7 +168,7 @@ def steps_diagonal(  # type: ignore[no-untyped-def]
 
 @njit(**_OPTIONS, cache=True)
 def steps_dense(  # type: ignore[no-untyped-def]
-    out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rate,
+    out, start, hessian, scale, offset, correction, pull, anchor, l1_anchor, l1, steps, rates,
     drift_keys, drift_scale, keys, sign_keys, sigma, rho, law, fixed, recentre, numbers, state, basis,
 ):  # fmt: skip
     """Run the steps with dense Hessians into ``out``; ``state``, ``(7, dim)``, is scratch.
@@ -192,6 +210,7 @@ def steps_dense(  # type: ignore[no-untyped-def]
                         own[j] += noise[j]
                     continue
                 wobble = 1.0 + rho * _flip(sign_keys[r, i], vector)
+                rate = rates[k if rates.shape[0] > 1 else 0]
                 for j in range(dim):
                     gradient[j] = 0.0
                     drag[j] = 0.0

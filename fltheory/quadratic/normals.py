@@ -1,4 +1,4 @@
-"""Counter-based random numbers in vectors: those of :mod:`fltheory.seeding`, operation by operation.
+"""Counter-based random numbers in vectors: those of :mod:`fltheory._internal.seeding`, operation by operation.
 
 Eight words are drawn at a time, each of which makes two numbers. Nothing is fused and nothing reordered, so that array
 code and compiled code agree bit by bit.
@@ -12,8 +12,8 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 
-from fltheory.seeding import GOLDEN
-from fltheory.vectors import Array, Vector, loop, tile
+from fltheory._internal.seeding import GOLDEN
+from fltheory._internal.vectors import Array, Vector, loop, tile
 
 WORDS = 8
 """Words of a vector; so many numbers are written at a time."""
@@ -81,7 +81,7 @@ def _mixed(builder: Any, z: Any) -> Any:
 
 
 def _normal_pairs(builder: Any, high: Any, low: Any) -> tuple[Vector, Vector]:
-    """Return Box and Muller's pairs; see :func:`fltheory.seeding.normals`."""
+    """Return Box and Muller's pairs; see :func:`fltheory._internal.seeding.normals`."""
     radius = _radius(builder, builder.lshr(high, _whole(1)))
     quarter = builder.ashr(builder.add(low, _whole(1 << 29)), _whole(30))
     angle = _single(builder, builder.sub(low, builder.shl(quarter, _whole(30)))) * (2.0 * math.pi / 2**32)

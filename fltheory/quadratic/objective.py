@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory.checks import Floats
+from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter
-from fltheory.problem import Measures, norm_sq
+from fltheory.problems.problem import Measures, norm_sq
 
 NULL = 1e-12
 """Eigenvalues below this fraction of the largest count as zero."""

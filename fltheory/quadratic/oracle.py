@@ -10,16 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fltheory import checks, seeding
-from fltheory.checks import Floats
+from fltheory._internal import arguments, seeding
+from fltheory._internal.arguments import Floats
+from fltheory._internal.seeding import Purpose, Words
 from fltheory.errors import NotApplicable
-from fltheory.oracle import Active, Minibatch, Round
+from fltheory.problems.oracle import PLAIN, Active, LocalSteps, Minibatch, Round, rate_of
 from fltheory.quadratic.objective import QuadraticObjective, client_minima
 from fltheory.quadratic.problem import Quadratic, client_values
 from fltheory.quadratic.prox import elastic_net_minimiser
-from fltheory.seeding import Purpose, Words
 
 UnitVectors = Callable[[str, Words, int, int], Floats]
 """Law, keys, dimension and number of the vector to vectors with unit variance per coordinate."""
@@ -44,22 +43,8 @@ class RoundData(NamedTuple):
     rotation: Floats | None
 
 
-class Step(NamedTuple):
-    """The terms of (G) besides the gradient, all with replicate and client axes."""
-
-    start: Floats
-    steps: NDArray[np.int64]
-    rate: float
-    correction: Floats
-    pull: Floats
-    anchor: Floats
-    l1: float
-    l1_anchor: Floats
-    fixed: int
-    recentre: bool
-
-
-Stepper = Callable[[RoundData, Step], Floats]
+Stepper = Callable[[RoundData, Floats, Round, LocalSteps], Floats]
+"""Runs local steps from a start; the arguments after the first are those of :meth:`Oracle.local_steps`."""
 
 
 class QuadraticOracle:
@@ -183,35 +168,8 @@ class QuadraticOracle:
             )
         return {"personal_gap": np.maximum(client_values(problem, w) - minima, 0.0)}
 
-    def local_steps(
-        self,
-        start: Floats,
-        work: Round,
-        *,
-        rate: float | None = None,
-        steps: int | None = None,
-        correction: Floats | None = None,
-        pull: Floats | float = 0.0,
-        anchor: Floats | None = None,
-        l1: float = 0.0,
-        l1_anchor: Floats | None = None,
-        minibatch: Minibatch | None = None,
-        recentre: bool = False,
-    ) -> Floats:
-        zero = np.zeros((1, 1, self.dim))
-        step = Step(
-            start=start,
-            steps=work.steps if steps is None else np.where(work.active, steps, 0),
-            rate=work.rate if rate is None else rate,
-            correction=zero if correction is None else correction,
-            pull=zero + pull if isinstance(pull, int | float) else pull,
-            anchor=zero if anchor is None else anchor,
-            l1=l1,
-            l1_anchor=zero if l1_anchor is None else l1_anchor,
-            fixed=-1 if minibatch is None else minibatch.index,
-            recentre=recentre,
-        )
-        return self._stepper(self._round, step)
+    def local_steps(self, start: Floats, work: Round, how: LocalSteps = PLAIN) -> Floats:
+        return self._stepper(self._round, start, work, how)
 
     def minibatch(self, index: int) -> Minibatch:
         return Minibatch(index)
@@ -260,7 +218,7 @@ def curvature_of(data: RoundData, kind: str, rotated: bool, gradient: Callable[[
     if kind in ("diagonal", "fisher"):
         diagonal = np.diagonal(data.hessian, axis1=-2, axis2=-1) if data.hessian.ndim == 3 else data.hessian
         return np.asarray(scale[:, :, None] * diagonal)
-    checks.choice("Oracle", "curvature", kind, ("exact", "diagonal", "fisher", "empirical-fisher"))
+    arguments.choice("Oracle", "curvature", kind, ("exact", "diagonal", "fisher", "empirical-fisher"))
     return np.asarray((1.0 + data.hessian_noise**2) * gradient() ** 2 + (data.sigma**2)[None, :, None])
 
 
@@ -291,22 +249,22 @@ def numpy_unit_vectors(law: str, keys: Words, dim: int, vector: int) -> Floats:
     return seeding.normals(keys, dim, vector=vector) if law == "gaussian" else seeding.bounded(keys, dim, vector=vector)
 
 
-def numpy_steps(data: RoundData, step: Step) -> Floats:
+def numpy_steps(data: RoundData, start: Floats, work: Round, how: LocalSteps) -> Floats:
     """Run local steps in NumPy, one line per formula."""
     data = with_drift(data, numpy_unit_vectors)
-    clients, dim = len(data.sigma), step.start.shape[-1]
-    w = np.broadcast_to(step.start, (data.replicates, clients, dim)).copy()
-    start = w.copy()
-    for k in range(int(step.steps.max(initial=0))):
-        vector = k if step.fixed < 0 else step.fixed
-        if step.recentre:
+    clients, dim = len(data.sigma), start.shape[-1]
+    steps, rates = how.steps_in(work), how.rates_in(work)
+    correction, pull, anchor, l1_anchor = how.written_out(dim)
+    w = np.broadcast_to(start, (data.replicates, clients, dim)).copy()
+    for k in range(int(steps.max(initial=0))):
+        vector = k if how.minibatch is None else how.minibatch.index
+        if how.recentre:
             full = data.scale[:, :, None] * times(data.hessian, w - start)
             g = noisy(data._replace(sigma=np.zeros(clients)), full, vector, numpy_unit_vectors)
         else:
             full = data.scale[:, :, None] * times(data.hessian, w) + data.offset
             g = noisy(data, full, vector, numpy_unit_vectors)
-        away = w - step.anchor
-        pulled = times_curvature(step.pull, away)
-        new = w - step.rate * (g + step.correction + pulled + step.l1 * np.sign(w - step.l1_anchor))
-        w = np.where((k < step.steps)[:, :, None], new, w)
+        pulled = times_curvature(pull, w - anchor)
+        new = w - rate_of(rates, k) * (g + correction + pulled + how.l1 * np.sign(w - l1_anchor))
+        w = np.where((k < steps)[:, :, None], new, w)
     return w

@@ -25,16 +25,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from fltheory import checks
-from fltheory.checks import Floats
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter
-from fltheory.problem import Constant, EngineOracle, Origin
+from fltheory.problems import display
+from fltheory.problems.closed_form import ClosedForm
+from fltheory.problems.problem import Constant, EngineOracle, Origin
 from fltheory.quadratic.objective import QuadraticObjective, client_minima, spectral_distance
 
 NOISE_LAWS = ("gaussian", "bounded")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Quadratic:
     r"""A federated quadratic; the generators of :mod:`fltheory.quadratic` build it from the constants.
 
@@ -91,12 +93,12 @@ class Quadratic:
 
     def __post_init__(self) -> None:
         owner = "Quadratic"
-        counts = checks.array(owner, "sample_counts", self.sample_counts, shape=(None,), low=0.0)
+        counts = arguments.array(owner, "sample_counts", self.sample_counts, shape=(None,), low=0.0)
         if counts.size == 0 or counts.sum() <= 0:
             raise InvalidParameter("Quadratic.sample_counts must have a positive sum, got none")
         clients = len(counts)
         dense = np.ndim(self.hessian) == 3
-        hessian = checks.array(owner, "hessian", self.hessian, shape=(None,) * (3 if dense else 2))
+        hessian = arguments.array(owner, "hessian", self.hessian, shape=(None,) * (3 if dense else 2))
         dim = hessian.shape[-1]
         if hessian.shape[0] not in (1, clients) or (dense and hessian.shape[1] != dim):
             raise InvalidParameter(
@@ -107,14 +109,16 @@ class Quadratic:
             raise InvalidParameter("Quadratic.hessian must be symmetric; use (H + H.T) / 2")
         lowest = float(np.linalg.eigvalsh(hessian).min() if dense else hessian.min())
         if lowest < -1e-12 * float(np.abs(hessian).max()):
-            raise checks.fail(owner, "hessian", "positive semidefinite", lowest, "the value is its lowest eigenvalue")
+            raise arguments.fail(
+                owner, "hessian", "positive semidefinite", lowest, "the value is its lowest eigenvalue"
+            )
         if dense and self.basis is not None:
             raise InvalidParameter("Quadratic.basis must be None when the Hessians are matrices")
-        linear = checks.array(owner, "linear", self.linear, shape=(None, dim))
+        linear = arguments.array(owner, "linear", self.linear, shape=(None, dim))
         drift = np.zeros((clients, dim)) if self.client_drift is None else self.client_drift
         growth = np.zeros(clients) if self.client_growth is None else self.client_growth
-        round_growth = checks.real(owner, "round_growth", self.round_growth, low=0)
-        growth = checks.array(owner, "client_growth", growth, shape=(clients,))
+        round_growth = arguments.real(owner, "round_growth", self.round_growth, low=0)
+        growth = arguments.array(owner, "client_growth", growth, shape=(clients,))
         if 1.0 + growth.min() - round_growth < 0:
             raise InvalidParameter(
                 "Quadratic.client_growth and round_growth must leave every local objective convex "
@@ -122,24 +126,24 @@ class Quadratic:
             )
         values = {
             "sample_counts": counts,
-            "weights": checks.frozen(counts / counts.sum()),
+            "weights": arguments.frozen(counts / counts.sum()),
             "hessian": hessian,
             "linear": linear,
-            "constant": checks.array(owner, "constant", self.constant, shape=(linear.shape[0],)),
-            "client_drift": checks.array(owner, "client_drift", drift, shape=(clients, dim)),
+            "constant": arguments.array(owner, "constant", self.constant, shape=(linear.shape[0],)),
+            "client_drift": arguments.array(owner, "client_drift", drift, shape=(clients, dim)),
             "client_growth": growth,
             "round_growth": round_growth,
-            "fresh_drift_sq": checks.real(owner, "fresh_drift_sq", self.fresh_drift_sq, low=0),
-            "round_drift_sq": checks.real(owner, "round_drift_sq", self.round_drift_sq, low=0),
-            "noise_sq": checks.array(owner, "noise_sq", self.noise_sq, shape=(clients,), low=0.0),
-            "noise_law": checks.choice(owner, "noise_law", self.noise_law, NOISE_LAWS),
-            "hessian_noise": checks.real(owner, "hessian_noise", self.hessian_noise, low=0),
-            "start": checks.array(owner, "start", self.start, shape=(dim,)),
+            "fresh_drift_sq": arguments.real(owner, "fresh_drift_sq", self.fresh_drift_sq, low=0),
+            "round_drift_sq": arguments.real(owner, "round_drift_sq", self.round_drift_sq, low=0),
+            "noise_sq": arguments.array(owner, "noise_sq", self.noise_sq, shape=(clients,), low=0.0),
+            "noise_law": arguments.choice(owner, "noise_law", self.noise_law, NOISE_LAWS),
+            "hessian_noise": arguments.real(owner, "hessian_noise", self.hessian_noise, low=0),
+            "start": arguments.array(owner, "start", self.start, shape=(dim,)),
         }
         if linear.shape[0] not in (1, clients):
             raise InvalidParameter(f"Quadratic.linear must have 1 or {clients} rows, got {linear.shape[0]}")
         if self.basis is not None:
-            basis = checks.array(owner, "basis", self.basis, shape=(dim, dim))
+            basis = arguments.array(owner, "basis", self.basis, shape=(dim, dim))
             if not np.allclose(basis @ basis.T, np.eye(dim), atol=1e-9):
                 raise InvalidParameter("Quadratic.basis must be orthogonal; take Q of a QR decomposition")
             values["basis"] = basis
@@ -147,6 +151,23 @@ class Quadratic:
             raise InvalidParameter("Quadratic.fresh_drift_centred needs at least two clients")
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        facts: dict[str, object] = {"num_clients": self.num_clients, "dim": self.dim}
+        if not self.is_dense or self.hessian.size * self.dim <= 10**8:
+            facts["mu"], facts["L"] = self._extremes(self._spectra())
+        optional = {
+            "client_drift_sq": self._client_drift_sq(),
+            "fresh_drift_sq": self.fresh_drift_sq,
+            "round_drift_sq": self.round_drift_sq,
+            "noise_sq": float(self.noise_sq.max()),
+            "hessian_noise": self.hessian_noise,
+        }
+        return display.one_line(self, facts | {name: value for name, value in optional.items() if value})
+
+    def _repr_html_(self) -> str:
+        quick = not self.is_dense or self.hessian.size * self.dim * self.num_clients <= 10**8
+        return display.table(repr(self), self.constants if quick else None)
 
     @property
     def num_clients(self) -> int:
@@ -201,9 +222,9 @@ class Quadratic:
         return QuadraticObjective.mean(self.hessian, self.linear, self.constant, p, self.inward(self.start))
 
     def constants(self) -> Mapping[str, Constant]:
-        spectra = np.linalg.eigvalsh(self.hessian) if self.is_dense else self.hessian
+        spectra = self._spectra()
+        mu, L = self._extremes(spectra)
         growth = np.asarray(self.client_growth)
-        factors = np.concatenate([1 + growth - self.round_growth, 1 + growth + self.round_growth])
         objective = self.objective()
         scales = np.broadcast_to(1 + growth, (self.num_clients,))
         minima = client_minima(self.hessian, self.linear, self.constant, scales, np.asarray(self.client_drift))
@@ -216,12 +237,10 @@ class Quadratic:
         )
         dissimilarity = spectral_distance(self.hessian, scales) + 2 * self.round_growth * float(spectra.max())
         return {
-            "mu": Constant(float(spectra.min() * factors.min()), computed),
-            "L": Constant(float(spectra.max() * factors.max()), computed),
+            "mu": Constant(mu, computed),
+            "L": Constant(L, computed),
             "sigma_sq": Constant(self.noise_sq, law, sigma_note),
-            "client_drift_sq": Constant(
-                float(self.weights @ np.sum(np.asarray(self.client_drift) ** 2, axis=1)), computed, "scenario S2"
-            ),
+            "client_drift_sq": Constant(self._client_drift_sq(), computed, "scenario S2"),
             "fresh_drift_sq": Constant(self.fresh_drift_sq, law, "scenario S1"),
             "round_drift_sq": Constant(self.round_drift_sq, law),
             "client_growth_sq": Constant(float(self.weights @ growth**2), computed),
@@ -230,9 +249,46 @@ class Quadratic:
             "w_star": Constant(objective.w_star, computed),
             "f_star": Constant(objective.f_star, computed),
             "client_f_star": Constant(minima, computed, "-inf where a client's objective is unbounded below"),
-            "gamma": Constant(at_optimum - minima, computed, "Gamma_k = F_k(w*) - F_k*"),
+            "gamma": Constant(np.maximum(at_optimum - minima, 0.0), computed, "Gamma_k = F_k(w*) - F_k*"),
             "epsilon": Constant(dissimilarity, computed, "largest spectral norm of H_i - H_j"),
         }
+
+    def closed_form(self) -> ClosedForm:
+        """Return what the exact engine needs."""
+        return ClosedForm(
+            hessian=self.hessian,
+            linear=np.broadcast_to(self.linear, (self.num_clients, self.dim)),
+            noise_sq=self.noise_sq,
+            gaussian=self.noise_law == "gaussian",
+            basis=self.basis,
+            near=self.inward(self.start),
+            client_drift=self.client_drift,
+            client_growth=self.client_growth,
+            round_drift_sq=self.round_drift_sq,
+            fresh_drift_sq=self.fresh_drift_sq,
+            fresh_drift_centred=self.fresh_drift_centred,
+            round_growth=self.round_growth,
+            hessian_noise=self.hessian_noise,
+        )
+
+    def _spectra(self) -> Floats:
+        """Return the eigenvalues of the Hessians, shape ``(1 | clients, dim)``."""
+        return np.asarray(np.linalg.eigvalsh(self.hessian), dtype=np.float64) if self.is_dense else self.hessian
+
+    def _extremes(self, spectra: Floats) -> tuple[float, float]:
+        """Return the extreme eigenvalues of the clients' objectives over all rounds."""
+        growth = np.asarray(self.client_growth)
+        factors = np.concatenate([1 + growth - self.round_growth, 1 + growth + self.round_growth])
+        return float(spectra.min() * factors.min()), float(spectra.max() * factors.max())
+
+    def _client_drift_sq(self) -> float:
+        return float(self.weights @ np.sum(np.asarray(self.client_drift) ** 2, axis=1))
+
+    def constants_on_ball(self, radius: float, centre: Floats | None = None) -> Mapping[str, Constant]:
+        """Return constants that hold for all models in a ball; see :mod:`fltheory.quadratic.ball`."""
+        from fltheory.quadratic.ball import constants_on_ball
+
+        return constants_on_ball(self, radius, centre)
 
     def reference_oracle(self, *, seed: int, replicates: range) -> EngineOracle:
         from fltheory.quadratic.oracle import QuadraticOracle, numpy_steps, numpy_unit_vectors
@@ -267,3 +323,14 @@ def client_values(problem: Quadratic, w: Floats) -> Floats:
     base = np.sum((0.5 * curved + problem.linear) * w, axis=-1) + problem.constant
     drift = np.sum(np.asarray(problem.client_drift) * w, axis=-1)
     return np.asarray((1 + np.asarray(problem.client_growth)) * base + drift, dtype=np.float64)
+
+
+def client_gradients(problem: Quadratic, w: Floats) -> Floats:
+    """Return the gradients of all clients' objectives at models ``(..., dim)``, shape ``(clients, ..., dim)``."""
+    drift = problem.outward(np.asarray(problem.client_drift))
+    return np.stack(
+        [
+            (1 + growth) * np.asarray(problem.objective(row).gradient(w)) + own
+            for row, growth, own in zip(np.eye(len(drift)), np.asarray(problem.client_growth), drift, strict=True)
+        ]
+    )

@@ -6,8 +6,8 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 
-from fltheory import vectors
-from fltheory.vectors import Array, Vector, further, tile
+from fltheory._internal import vectors
+from fltheory._internal.vectors import Array, Vector, further, tile
 
 _VECTORS = 4
 WIDTH = vectors.LANES * _VECTORS

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import base64
-import inspect
+import hashlib
 import io
+import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fltheory import claims as catalogue
+from fltheory._internal.files import write_text
+from fltheory._internal.processes import in_processes
+from fltheory._internal.provenance import HOME, digest, versions
+from fltheory.bounds import catalogue
+from fltheory.bounds.papers import PAPERS
+from fltheory.figures.kept import fingerprint
 from fltheory.figures.study import Saved
 from fltheory.figures.style import SYMBOLS, WORDS
-from fltheory.processes import in_processes
+from fltheory.report.findings import findings
 from fltheory.report.graph import svg
-from fltheory.report.markup import mathml, page
-from fltheory.validation.summary import findings, printed, summary
+from fltheory.report.sections import section
+from fltheory.report.wording import paper_name
+from fltheory.validation.summary import summary
+
+_SEAL = "fltheory-page-without-its-key"
+_SEALED = re.compile(r"\b([0-9a-f]{64}) ([0-9a-f]{64})\b")
 
 METHODS = {
     "exact": "exact expectations along trajectories",
@@ -27,9 +38,6 @@ METHODS = {
 }
 """How the numbers behind a verdict were obtained."""
 
-BETWEEN = r",\quad "
-"""Between a statement, its ranges and its definitions, each of which gets a line of its own."""
-
 
 def build(
     ledger: Mapping[str, Any],
@@ -38,8 +46,9 @@ def build(
     *,
     folders: Iterable[Path] = (),
     jobs: int = 1,
+    fresh: bool = True,
 ) -> Path:
-    """Write the report.
+    """Write the report; unless ``fresh`` is set, one that the same code made of the same verdicts and figures stays.
 
     Parameters
     ----------
@@ -53,15 +62,21 @@ def build(
         Folders with further claims.
     jobs
         Processes; the page does not depend on it.
+    fresh
+        Whether to write the page also if it is there already.
     """
+    folders = tuple(folders)
+    key = _key(ledger, figures, path, folders)
+    if not fresh and _unchanged(path, key):
+        return path
     known = catalogue.index(folders)
-    kept = (path.parent / "ledger" / "counterexamples").as_posix()
+    kept = path.parent / "ledger" / "counterexamples"
     graphs = {saved.study.paper: saved for saved in figures if saved.study.name == f"proof-graph-{saved.study.paper}"}
     figures = [saved for saved in figures if saved not in graphs.values()]
     pictures = {picture: width for saved in figures for picture, width in _pictures(saved)}
     tasks: list[tuple[Any, ...]] = [(picture, _encoded, picture, width) for picture, width in pictures.items()]
-    tasks += [(entry["id"], _claim, entry, known[entry["id"]], kept) for entry in ledger["claims"]]
-    parts = dict(in_processes(tasks, _labelled, jobs))
+    tasks += [(entry["id"], section, entry, known[entry["id"]], kept, folders) for entry in ledger["claims"]]
+    parts = dict(in_processes(tasks, _labelled, jobs, lost=_lost))
     small = {_whose(saved, picture): parts[picture] for saved in figures for picture, _ in _pictures(saved)}
     claims = [{**parts[entry["id"]], "picture": small.get(entry["id"], "")} for entry in ledger["claims"]]
     papers = []
@@ -71,29 +86,68 @@ def build(
             {
                 "tag": tag,
                 "title": _title(tag),
+                "name": paper_name(tag),
                 "claims": own,
-                "graph": svg({c["id"]: c["uses"] for c in own}, {c["id"]: c["verdict"] for c in own}, paper=tag),
+                "graph": svg(
+                    {c["id"]: c["uses"] for c in own},
+                    {c["id"]: c["verdict"] for c in own},
+                    paper=tag,
+                    tips={c["id"]: f"{c['reference']}: {c['title']}\n{c['tip']}" for c in own},
+                ),
                 "drawn": _figure(graphs[tag], "") if tag in graphs else None,
             }
         )
+    counts = summary(ledger)
     text = template("report.html.j2").render(
         papers=papers,
         claims=claims,
         here={claim["id"] for claim in claims},
         figures=[_figure(saved, small.get(saved.study.name, "")) for saved in figures],
-        counts=summary(ledger),
+        counts=[{**row, "title": _title(row["paper"])} for row in counts],
         findings=findings(ledger),
         symbols=SYMBOLS,
         words=WORDS,
         methods=METHODS,
-        kept=kept,
+        kept=kept.as_posix(),
         ledger=ledger,
+        seal=_SEAL,
         gallery=_gallery([*figures, *graphs.values()], path),
-        total=sum(len(claim["forms"]) for claim in claims),
+        total={name: sum(row[name] for row in counts) for name in counts[0] if name != "paper"} if counts else {},
+        forms=sum(len(claim["forms"]) for claim in claims),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text.replace(_SEAL, f"{key} {_digest(text)}", 1))
     return path
+
+
+def _key(ledger: Mapping[str, Any], figures: Sequence[Saved], path: Path, folders: tuple[Path, ...]) -> str:
+    """Return a name for everything that decides what the page shows; the time of the last check does not count."""
+    verdicts = {name: value for name, value in ledger.items() if name != "time"}
+    drawn = [
+        (saved.study.name, saved.caption, saved.command, str(file), fingerprint(file))
+        for saved in figures
+        for file in saved.files
+    ]
+    outside = [digest(folder, deep=False).hex() for folder in folders]
+    packages = sorted(versions("sympy", "docutils", "jinja2", "PIL", "math_core").items())
+    asked = json.dumps([verdicts, drawn, str(path.parent), outside, packages], sort_keys=True)
+    return hashlib.sha256(digest(HOME, deep=True, without=("cli",)) + asked.encode()).hexdigest()
+
+
+def _unchanged(path: Path, key: str) -> bool:
+    """Return whether a page has that key and nobody has edited it since."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    found = _SEALED.search(text)
+    if found is None or found[1] != key:
+        return False
+    return found[2] == _digest(f"{text[: found.start()]}{_SEAL}{text[found.end() :]}")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def template(name: str) -> Any:
@@ -119,21 +173,12 @@ def _labelled(label: Any, work: Callable[..., Any], *more: Any) -> tuple[Any, An
     return label, work(*more)
 
 
-def _claim(entry: Mapping[str, Any], found: catalogue.Entry, kept: str) -> dict[str, Any]:
-    return {
-        **entry,
-        "verdict": printed(entry),
-        "page": page(inspect.getdoc(found.module()) or ""),
-        "forms": [
-            {
-                **form,
-                "mathml": [mathml(part) for part in form["latex"].split(BETWEEN)],
-                "assumptions": [{**a, "mathml": mathml(a["statement"], block=False)} for a in form["assumptions"]],
-                "replay": f"fltheory replay {kept}/{form['id']}@{form['variant']}.json",
-            }
-            for form in entry["forms"]
-        ],
-    }
+def _lost(label: Any, work: Callable[..., Any], *more: Any) -> tuple[Any, Any]:
+    """Return what stands for a part of the page that has ended its process: no picture, or a claim without its page."""
+    if work is not section:
+        return label, ""
+    entry, _, kept, folders = more
+    return label, section(entry, None, kept, folders)
 
 
 def _figure(saved: Saved, picture: str) -> dict[str, Any]:
@@ -182,6 +227,5 @@ def smaller(path: Path, width: int) -> bytes:
 
 
 def _title(tag: str) -> str:
-    from fltheory.bounds._claim import PAPERS
-
-    return PAPERS.get(tag, tag)
+    full = PAPERS[tag].full if tag in PAPERS else tag
+    return full.replace("(000, long)", "(long version)").replace("(003, short)", "(short version)")

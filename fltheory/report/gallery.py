@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fltheory._internal.files import write_bytes, write_text
 from fltheory.figures.study import Study, studies
 from fltheory.report.build import smaller, template
 
@@ -44,7 +45,7 @@ def _entry(directory: Path, study: Study) -> dict[str, Any]:
 def gallery(directory: Path, *, report: str = "") -> Path:
     """Write ``gallery.html`` into a folder of figures; ``report`` is where the report is, seen from there."""
     path = directory / "gallery.html"
-    path.write_text(template("gallery.html.j2").render(entries=entries(directory), report=report), encoding="utf-8")
+    write_text(path, template("gallery.html.j2").render(entries=entries(directory), report=report))
     return path
 
 
@@ -63,13 +64,13 @@ def document(directory: Path, docs: Path) -> Path:
     for entry in entries(directory):
         lines += [f"## {entry['title']}", ""]
         if entry["picture"]:
-            (pictures / f"{entry['name']}.png").write_bytes(smaller(directory / f"{entry['name']}.png", WIDTH))
+            write_bytes(pictures / f"{entry['name']}.png", smaller(directory / f"{entry['name']}.png", WIDTH))
             lines += [f"![{entry['title']}](figures/{entry['name']}.png)", ""]
         if entry["table"] is not None:
             lines += [entry["table"].markdown()]
         lines += [entry["caption"], "", f"`{entry['command']}`", ""]
     path = docs / "gallery.md"
-    path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    write_text(path, "\n".join(lines).rstrip() + "\n")
     return path
 
 

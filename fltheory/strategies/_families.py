@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from fltheory import checks
-from fltheory.checks import Floats
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.bounds.functions import Functions, Kinked, Turned
 from fltheory.errors import InvalidParameter
-from fltheory.functions import Functions, Kinked, Turned
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -52,9 +52,9 @@ def smooth_functions(
         Range of minimisers and kinks.
     """
     owner = "smooth_functions"
-    dim = checks.integer(owner, "dim", dim, low=1)
-    num_clients = checks.integer(owner, "num_clients", num_clients, low=1)
-    radius = checks.real(owner, "radius", radius, low=0, open_low=True)
+    dim = arguments.integer(owner, "dim", dim, low=1)
+    num_clients = arguments.integer(owner, "num_clients", num_clients, low=1)
+    radius = arguments.real(owner, "radius", radius, low=0, open_low=True)
     low, high = _constants(owner, mu, L)
     shape = (num_clients, dim)
     slopes, places = _entries(low, high), _entries(-radius, radius)
@@ -96,7 +96,7 @@ def client_families(
     largest_share
         Largest ratio of two sample counts.
     """
-    largest = checks.real("client_families", "largest_share", largest_share, low=1)
+    largest = arguments.real("client_families", "largest_share", largest_share, low=1)
     functions = draw(smooth_functions(dim=dim, mu=mu, L=L, num_clients=num_clients, radius=radius))
     counts = draw(npst.arrays(float, (num_clients,), elements=_entries(1.0, largest)))
     weights = counts / counts.sum()
@@ -111,8 +111,8 @@ def client_families(
 
 
 def _constants(owner: str, mu: Any, L: Any) -> tuple[float, float]:
-    low = checks.real(owner, "mu", mu, low=0, open_low=True)
-    high = checks.real(owner, "L", L, low=0, open_low=True)
+    low = arguments.real(owner, "mu", mu, low=0, open_low=True)
+    high = arguments.real(owner, "L", L, low=0, open_low=True)
     if low > high:
         raise InvalidParameter(f"{owner}.mu must be in (0, L], got mu={mu:g} with L={L:g}")
     return low, high

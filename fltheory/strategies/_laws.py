@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from fltheory import checks
-from fltheory.checks import Floats
-from fltheory.compression import TIES, SparseTernary
+from fltheory._internal import arguments
+from fltheory._internal.arguments import Floats
+from fltheory.communication.compression import TIES, SparseTernary
 from fltheory.participation import BernoulliSteps, FullSteps, Participation, StepCounts, UniformSteps
 from fltheory.participation.steps import StepLaw
 
@@ -53,9 +53,9 @@ def noises(draw: st.DrawFn, *, dim: int = 1, variance: float = 1.0, outcomes: in
     outcomes
         Largest number of values, at least 2.
     """
-    dim = checks.integer("noises", "dim", dim, low=1)
-    variance = checks.real("noises", "variance", variance, low=0)
-    count = draw(st.integers(2, checks.integer("noises", "outcomes", outcomes, low=2)))
+    dim = arguments.integer("noises", "dim", dim, low=1)
+    variance = arguments.real("noises", "variance", variance, low=0)
+    count = draw(st.integers(2, arguments.integer("noises", "outcomes", outcomes, low=2)))
     raw = draw(npst.arrays(float, (count,), elements=st.floats(0.01, 1.0)))
     chance = raw / raw.sum()
     values = draw(npst.arrays(float, (count, dim), elements=st.floats(-1.0, 1.0, allow_subnormal=False)))
@@ -76,8 +76,8 @@ def participation_laws(draw: st.DrawFn, *, num_clients: int = 2, local_steps: in
     num_clients, local_steps
         Size of the federation, and steps assigned per round.
     """
-    num_clients = checks.integer("participation_laws", "num_clients", num_clients, low=1)
-    local_steps = checks.integer("participation_laws", "local_steps", local_steps, low=1)
+    num_clients = arguments.integer("participation_laws", "num_clients", num_clients, low=1)
+    local_steps = arguments.integer("participation_laws", "local_steps", local_steps, low=1)
     kind = draw(st.sampled_from(["full", "uniform", "bernoulli", "counts"]))
     law: StepLaw
     if kind == "full":
@@ -102,6 +102,6 @@ def compressors(*, fractions: tuple[float, float] = (0.05, 1.0)) -> st.SearchStr
     fractions
         Range of the kept fraction, inside ``(0, 1]``.
     """
-    low = checks.real("compressors", "fractions", fractions[0], low=0, high=1, open_low=True)
-    high = checks.real("compressors", "fractions", fractions[1], low=low, high=1)
+    low = arguments.real("compressors", "fractions", fractions[0], low=0, high=1, open_low=True)
+    high = arguments.real("compressors", "fractions", fractions[1], low=low, high=1)
     return st.builds(SparseTernary, fraction=st.floats(low, high), ties=st.sampled_from(TIES))

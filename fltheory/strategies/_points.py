@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from fltheory.bounds._space import Choice, Integer, Integers, Params, Real, Space
+from fltheory.bounds.space import Choice, Integer, Integers, Params, Real, Space
 
 POSITIONS = 64
 """Steps into which the range of a number is divided."""

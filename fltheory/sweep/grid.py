@@ -20,14 +20,15 @@ import copy
 import dataclasses
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fltheory import checks
-from fltheory.configuration import TOP_LEVEL, Configuration, read
-from fltheory.source import Key, Source, dotted
+from fltheory._internal import arguments
+from fltheory.configuration.experiments import TOP_LEVEL, Configuration, read
+from fltheory.configuration.toml_text import Key, TomlText, dotted
+from fltheory.problems.problem import Problem
 
 MAX_RUNS = 100_000
 """Points of a grid times algorithms."""
@@ -73,17 +74,18 @@ class Grid:
         The lists of ``[sweep]`` in the order of the file.
     """
 
-    source: Source
+    source: TomlText
     tables: dict[str, Any]
     axes: tuple[Axis, ...]
+    _problems: dict[str, Problem] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     @classmethod
-    def load(cls, path: Path) -> Grid:
+    def load(cls, path: Path, *, folders: Iterable[Path] = ()) -> Grid:
         """Read a file; its points are looked at one by one with :meth:`configuration`."""
-        return cls.read(Source.read(path))
+        return cls.read(TomlText.read(path, folders))
 
     @classmethod
-    def read(cls, source: Source) -> Grid:
+    def read(cls, source: TomlText) -> Grid:
         """Read the lists of a file."""
         tables = source.tables()
         if "sweep" not in tables:
@@ -127,7 +129,7 @@ class Grid:
         for axis, value in zip(self.axes, point.values(), strict=True):
             written = ("sweep", *axis.path)
             moved += [(key, written) for key in _put(source, tables, (), axis.path, value, written)]
-        return tables, read(dataclasses.replace(source, moved=tuple(moved)), tables)
+        return tables, read(dataclasses.replace(source, moved=tuple(moved)), tables, problems=self._problems)
 
 
 def in_words(point: dict[str, Any]) -> str:
@@ -144,7 +146,7 @@ def shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _axes(source: Source, key: Key, value: Any) -> Iterator[Axis]:
+def _axes(source: TomlText, key: Key, value: Any) -> Iterator[Axis]:
     """Yield the lists in a table of ``[sweep]``."""
     where = dotted(key)
     path = tuple(str(part) for part in key[1:])
@@ -157,7 +159,7 @@ def _axes(source: Source, key: Key, value: Any) -> Iterator[Axis]:
             yield from _axes(source, (*key, name), item)
         return
     if path and path[0] not in TOP_LEVEL:
-        hint = checks.nearest(path[0], TOP_LEVEL)
+        hint = arguments.nearest(path[0], TOP_LEVEL)
         raise source.refuse(
             key,
             f"{where} leads nowhere: {path[0]} is not a key of this file; allowed are {', '.join(sorted(TOP_LEVEL))}"
@@ -178,7 +180,7 @@ def _axes(source: Source, key: Key, value: Any) -> Iterator[Axis]:
     yield Axis(path=path, values=tuple(value))
 
 
-def _check_values(source: Source, key: Key, values: list[Any]) -> None:
+def _check_values(source: TomlText, key: Key, values: list[Any]) -> None:
     where = dotted(key)
     seen = set()
     for value in values:
@@ -203,7 +205,9 @@ def _identity(value: Any) -> Any:
     return type(value).__name__ if isinstance(value, bool | str) else "number", value
 
 
-def _put(source: Source, table: dict[str, Any], at: Key, path: tuple[str, ...], value: Any, written: Key) -> list[Key]:
+def _put(
+    source: TomlText, table: dict[str, Any], at: Key, path: tuple[str, ...], value: Any, written: Key
+) -> list[Key]:
     """Put a value into nested tables and return the keys under which it now stands."""
     name, *rest = path
     key = (*at, name)

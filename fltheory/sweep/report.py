@@ -8,8 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fltheory.provenance import commit, versions
-from fltheory.results import LEVEL
+from fltheory._internal.files import replacing
+from fltheory._internal.provenance import commit, versions
+from fltheory.simulation.run_result import LEVEL
 from fltheory.sweep.grid import Grid, shown
 from fltheory.sweep.run import Swept
 from fltheory.sweep.store import Run
@@ -42,7 +43,9 @@ def best(runs: Sequence[Run]) -> list[bool]:
     return marks
 
 
-def document(grid: Grid, title: str | None, swept: Swept, directory: Path, figures: Sequence[Path]) -> dict[str, Any]:
+def document(
+    grid: Grid, title: str | None, swept: Swept, directory: Path | None, figures: Sequence[Path]
+) -> dict[str, Any]:
     """Return everything as plain JSON types."""
     entries = []
     for run, mark in zip(swept.runs, best(swept.runs), strict=True):
@@ -59,7 +62,7 @@ def document(grid: Grid, title: str | None, swept: Swept, directory: Path, figur
         "reused": swept.reused,
         "compared_by": quantity(swept.runs),
         "level": LEVEL,
-        "output": str(directory),
+        "output": None if directory is None else str(directory),
         "results": entries,
         "figures": [path.name for path in figures],
         "versions": dict(versions()),
@@ -72,7 +75,7 @@ def write_csv(grid: Grid, runs: Sequence[Run], path: Path) -> None:
     names = curves(runs)
     heads = [axis.name for axis in grid.axes] + ["label"]
     heads += [head for name in names for head in (name, f"{name}_half_width")]
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*heads, "status", "seconds"])
         for run in runs:

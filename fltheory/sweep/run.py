@@ -3,24 +3,60 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import errno
 import functools
-import hashlib
-import json
+import os
+import secrets
 from collections.abc import Callable
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
 
-from fltheory import provenance
-from fltheory.configuration import Configuration
-from fltheory.processes import in_processes
-from fltheory.results import TOO_LARGE, attempt, final
-from fltheory.source import Source
+from fltheory._internal import executors, provenance
+from fltheory._internal.limits import within
+from fltheory._internal.processes import in_processes
+from fltheory.configuration.experiments import Configuration
+from fltheory.configuration.toml_text import TomlText
+from fltheory.errors import TimeLimit, WorkerLost
+from fltheory.simulation.run_result import ACCIDENTAL, FAILED, TOO_LARGE, TOO_SLOW, final, run_experiment, unexpected
 from fltheory.sweep.grid import Grid
+from fltheory.sweep.keys import key_of
+from fltheory.sweep.shards import Shard
 from fltheory.sweep.store import Run, Store
 
-_DECIDING = ("rounds", "problem", "participation", "record")
+OTHER_CODE = "this worker has another version of fltheory or of NumPy, SciPy or numba; install the same everywhere"
+NO_MEMORY = "more memory than there is, or than the memory limit allows; raise the limit, or lower replicates or rounds"
+
+
+class Limits(NamedTuple):
+    """What one run may take: seconds by the clock, and megabytes; ``None`` is no limit."""
+
+    seconds: float | None = None
+    megabytes: float | None = None
+
+
+NO_LIMITS = Limits()
+
+
+class Job(NamedTuple):
+    """What all runs of a sweep have in common.
+
+    Parameters
+    ----------
+    source
+        The file.
+    code
+        State of the code that plans the sweep; workers with another one refuse.
+    threads
+        Threads of the compiled engine; ``None`` is all cores.
+    limits
+        For every run.
+    token
+        Differs from sweep to sweep: a worker that lives on reads data files anew for the next one.
+    """
+
+    source: TomlText
+    code: str
+    threads: int | None
+    limits: Limits
+    token: str
 
 
 class Swept(NamedTuple):
@@ -31,19 +67,20 @@ class Swept(NamedTuple):
     interrupted: bool
 
 
-def plan(grid: Grid) -> list[Run]:
-    """Return everything that the grid asks for, not run yet; every mistake at any point is raised here.
+def plan(grid: Grid, shard: Shard | None = None) -> list[Run]:
+    """Return everything that the grid asks for, or one share of it, not run yet.
 
-    Runs of one point stand together, in the order of the algorithms in the file.
+    Runs of one point stand together, in the order of the algorithms in the file. Every mistake at any of the points is
+    raised here.
     """
     runs = []
-    for index in range(len(grid)):
+    for index in _indices(grid, shard):
         tables, configuration = grid.at(index)
         point = grid.point(index)
         for which, (label, experiment) in enumerate(configuration.experiments):
             runs.append(
                 Run(
-                    key=_key(tables, configuration, which),
+                    key=key_of(tables, configuration, which),
                     point=point,
                     label=label,
                     algorithm=experiment.algorithm.title,
@@ -62,6 +99,9 @@ def sweep(
     *,
     jobs: int = 1,
     fresh: bool = False,
+    retry: bool = False,
+    shard: Shard | None = None,
+    limits: Limits = NO_LIMITS,
     report: Callable[[Run], None] = lambda run: None,
 ) -> Swept:
     """Run what the store does not have yet, or everything if ``fresh`` is set.
@@ -74,6 +114,12 @@ def sweep(
         Where results are kept, each as soon as it is there.
     jobs
         Processes; results do not depend on it. With several of them each uses one thread.
+    retry
+        Try again what has failed without the algorithm being to blame: errors, limits, processes that were ended.
+    shard
+        The share for which ``runs`` were planned.
+    limits
+        For every run.
     report
         Called with every run as it is finished.
     """
@@ -83,7 +129,7 @@ def sweep(
     for place, run in enumerate(runs):
         before = known.get(run.key)
         # Lack of memory says something about the computer at that time, so it is worth another try.
-        if before is None or before.status == TOO_LARGE:
+        if before is None or before.status == TOO_LARGE or (retry and before.status in ACCIDENTAL):
             continue
         done[place] = dataclasses.replace(before, point=run.point, label=run.label)
         if done[place] != before:
@@ -92,66 +138,94 @@ def sweep(
     reused = len(done)
     left = [place for place in range(len(runs)) if place not in done]
     jobs = max(min(jobs, len(left)), 1)
-    algorithms = len(runs) // len(grid)
-    tasks = [(grid.source, place, *divmod(place, algorithms), None if jobs == 1 else 1) for place in left]
+    indices = _indices(grid, shard)
+    algorithms = len(runs) // max(len(indices), 1)
+    remote = executors.current() is not None
+    job = Job(
+        source=_absolute(grid.source) if remote else grid.source,
+        code=provenance.code(),
+        threads=None if jobs == 1 and not remote else 1,
+        limits=limits,
+        token=secrets.token_hex(8),
+    )
+    tasks = [(job, place, indices[place // algorithms], place % algorithms) for place in left]
     interrupted = False
     try:
-        for place, outcome in in_processes(tasks, _work, jobs):
+        for place, outcome in in_processes(tasks, _work, jobs, lost=_lost, apart=limits.megabytes is not None):
             done[place] = dataclasses.replace(runs[place], **outcome)
             store.keep([done[place]])
             report(done[place])
     except KeyboardInterrupt:
         interrupted = True
-    except BrokenProcessPool as error:
-        lost = "a process was ended from outside, perhaps for lack of memory; what was finished is kept, try fewer jobs"
-        raise OSError(errno.ENOMEM, lost) from error
     return Swept([done.get(place, run) for place, run in enumerate(runs)], reused, interrupted)
 
 
-def _key(tables: dict[str, Any], configuration: Configuration, which: int) -> str:
-    """Return a digest of everything that decides the result of one algorithm; titles and labels do not."""
-    algorithm = {name: value for name, value in tables["algorithm"][which].items() if name != "label"}
-    deciding = {
-        "tables": {name: tables[name] for name in _DECIDING if name in tables},
-        "algorithm": algorithm,
-        "engine": configuration.engine,
-        "seed": configuration.seed,
-        "replicates": configuration.replicates,
-        "code": provenance.code(),
-    }
-    return hashlib.sha256(json.dumps(deciding, sort_keys=True, default=str).encode()).hexdigest()
+def _indices(grid: Grid, shard: Shard | None) -> list[int]:
+    return [index for index in range(len(grid)) if shard is None or shard.has(index)]
+
+
+def _absolute(source: TomlText) -> TomlText:
+    """Return a file whose folders are found from anywhere: workers elsewhere have another current folder."""
+    folders = tuple(os.path.abspath(folder) for folder in source.folders)
+    return dataclasses.replace(source, path=os.path.abspath(source.path), folders=folders)
 
 
 @functools.lru_cache(maxsize=1)
-def _configuration(source: Source, index: int) -> Configuration:
+def _configuration(job: Job, index: int) -> Configuration:
     """Return the configuration of a point; the algorithms of one are mostly run one after the other."""
-    return _grid(source).at(index)[1]
+    return _grid(job).at(index)[1]
 
 
 @functools.lru_cache(maxsize=1)
-def _grid(source: Source) -> Grid:
-    return Grid.read(source)
+def _grid(job: Job) -> Grid:
+    """Return the grid of a sweep, which reads data once in every process."""
+    return Grid.read(job.source)
 
 
-def _work(source: Source, place: int, index: int, which: int, threads: int | None) -> tuple[int, dict[str, Any]]:
+def _work(job: Job, place: int, index: int, which: int) -> tuple[int, dict[str, Any]]:
     """Run one algorithm at one point; return its place and what is now known about it."""
-    configuration = _configuration(source, index)
+    if provenance.code() != job.code:
+        return place, {"status": FAILED, "error": OTHER_CODE, **_origin()}
+    try:
+        with within(*job.limits):
+            return place, _outcome(job, index, which)
+    except TimeLimit as error:
+        return place, {"status": TOO_SLOW, "error": str(error), **_origin()}
+    except MemoryError:
+        return place, {"status": TOO_LARGE, "error": NO_MEMORY, **_origin()}
+    except Exception as error:  # one run that goes wrong in an unexpected way must not cost the others
+        return place, {"status": FAILED, "error": unexpected(error), **_origin()}
+
+
+def _lost(_: Job, place: int, *__: Any) -> tuple[int, dict[str, Any]]:
+    """Return what is known about a run that has ended its process; the next call tries it again."""
+    return place, {"status": TOO_LARGE, "error": str(WorkerLost()), **_origin()}
+
+
+def _origin(*packages: str) -> dict[str, Any]:
+    return {
+        "versions": dict(provenance.versions(*packages)),
+        "commit": provenance.commit(),
+        "time": provenance.now(),
+    }
+
+
+def _outcome(job: Job, index: int, which: int) -> dict[str, Any]:
+    configuration = _configuration(job, index)
     label, experiment = configuration.experiments[which]
-    result = attempt(
+    result = run_experiment(
         label,
         experiment,
         engine=configuration.engine,
         seed=configuration.seed,
         replicates=configuration.replicates,
         record=configuration.record,
-        threads=threads,
+        threads=job.threads,
     )
-    return place, {
+    return {
         "status": result.status,
         "error": result.error,
         "final": {} if result.trajectories is None else final(result.trajectories),
         "seconds": round(result.seconds, 3),
-        "versions": dict(provenance.versions(*experiment.problem.packages)),
-        "commit": provenance.commit(),
-        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **_origin(*experiment.problem.packages),
     }

@@ -16,11 +16,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fltheory._internal import shapes
 from fltheory.errors import InvalidParameter
-from fltheory.results import DONE, NOT_RUN, Final
+from fltheory.simulation.run_result import DONE, NOT_RUN, Final
 
 _JSON = ("point", "final", "versions")
+_ROW = {
+    **dict.fromkeys(("key", "label", "algorithm", "engine", "status", "error", "commit", "time"), str),
+    **dict.fromkeys(("seed", "replicates"), int),
+    "point": dict,
+    "final": shapes.Values({"mean": (float, None), "half_width": (float, None)}),
+    "seconds": float,
+    "versions": shapes.Values(str),
+}
 _AT_ONCE = 500
+_LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "tmpfs", "overlay")
+"""File systems on which a log beside the database works."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,6 +100,11 @@ class Store:
         with self._opening():
             self._connection = sqlite3.connect(path)
             try:
+                if not _on_network(path):
+                    # Not one wait for the disk per row. A killed process loses nothing; a power failure may cost the
+                    # last rows, which are then run again.
+                    self._connection.execute("PRAGMA journal_mode = WAL")
+                    self._connection.execute("PRAGMA synchronous = NORMAL")
                 with self._connection:
                     self._connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({_TABLE})")
                 found = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
@@ -102,6 +118,8 @@ class Store:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(sqlite3.Error):  # another process has it open
+            self._connection.execute("PRAGMA journal_mode = DELETE")  # one file, that can be copied and only read
         self._connection.close()
 
     def keep(self, runs: Iterable[Run]) -> None:
@@ -127,15 +145,31 @@ class Store:
                 found.update((row[0], _read(row)) for row in rows)
         return found
 
+    def everything(self) -> list[Run]:
+        """Return all rows."""
+        with self._opening():
+            return [_read(row) for row in self._connection.execute("SELECT * FROM runs")]
+
     @contextlib.contextmanager
     def _opening(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, ValueError, TypeError) as error:
+        except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
             raise InvalidParameter(
                 f"{self.path}: must be a database that fltheory sweep has written, got one that cannot be used: "
                 f"{error}; move it away, or choose another directory with --output"
             ) from error
+
+
+def _on_network(path: Path) -> bool:
+    """Return whether a file is on a network file system, or may be: SQLite's log works on local ones only."""
+    try:
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return True
+    place = path.absolute().parent.resolve()
+    kinds = {fields[1]: fields[2] for fields in map(str.split, mounts)}
+    return next((kinds[str(at)] for at in (place, *place.parents) if str(at) in kinds), "") not in _LOCAL
 
 
 def _written(run: Run) -> list[Any]:
@@ -148,5 +182,7 @@ def _written(run: Run) -> list[Any]:
 def _read(row: tuple[Any, ...]) -> Run:
     values = dict(zip(_COLUMNS, row, strict=True))
     values.update({name: json.loads(values[name]) for name in _JSON})
-    values["seed"] = int(values["seed"])
+    if isinstance(values["seed"], str):
+        values["seed"] = int(values["seed"])
+    shapes.check(values, _ROW, f"row {str(values['key'])[:12]}")
     return Run(**values)

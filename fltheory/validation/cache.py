@@ -3,23 +3,28 @@
 A verdict follows from the code, the versions of what it uses, the file of the claim, the effort and the seed. All of
 them are part of the name under which it is kept, so an edit anywhere in the package (other than in what only shows
 results) or in a folder of claims makes the old ones unreachable. Files are in the folder of
-:func:`fltheory.kernels.cache_folder`; one that cannot be read or written is no obstacle: the claim is checked again.
+:func:`fltheory._internal.kernels.cache_folder`, as JSON, which cannot do anything when it is read; one that is damaged
+or cannot
+be read or written is no obstacle: the claim is checked again.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import pickle
 import shutil
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from fltheory.claims import Entry
-from fltheory.kernels import cache_folder
-from fltheory.provenance import HOME, digest
+from fltheory._internal import shapes
+from fltheory._internal.files import read_json, write_json
+from fltheory._internal.kernels import cache_folder
+from fltheory._internal.provenance import HOME, digest
+from fltheory.bounds.catalogue import Entry
+from fltheory.errors import FltheoryError
 from fltheory.validation.decide import Effort
-from fltheory.validation.verdict import Checked
+from fltheory.validation.ledger import VERDICT
+from fltheory.validation.verdict import Checked, Verdict
 
 GENERATIONS = 3
 """States of the code whose verdicts are kept."""
@@ -27,14 +32,24 @@ GENERATIONS = 3
 _PACKAGES = ("numpy", "scipy", "numba", "sympy", "hypothesis")
 
 
+_SHAPE = {"claim": dict, "time": str, "uses": [str], "latex": [str], "notes": [str], "verdicts": [VERDICT]}
+
+
 def recall(entry: Entry, variant: str | None, effort: Effort, seed: int) -> Checked | None:
     """Return what an earlier run found, if this one would find the same."""
+    place = _place(entry, variant, effort, seed)
     try:
-        with _place(entry, variant, effort, seed).open("rb") as file:
-            found = pickle.load(file)
-    except (OSError, pickle.PickleError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
+        found = read_json(place)
+        shapes.check(found, _SHAPE, str(place))
+    except FltheoryError:
         return None
-    return replace(found, reused=True) if isinstance(found, Checked) and found.entry == entry else None
+    if found["claim"] != _described(entry) or any(form["id"] != entry.id for form in found["verdicts"]):
+        return None
+    verdicts = tuple(Verdict.from_json(one) for one in found["verdicts"])
+    uses, latex, notes = (tuple(found[name]) for name in ("uses", "latex", "notes"))
+    if not len(verdicts) == len(latex) == len(notes):
+        return None
+    return Checked(entry, uses, latex, notes, verdicts, time=found["time"], reused=True)
 
 
 def keep(checked: Checked, variant: str | None, effort: Effort, seed: int) -> None:
@@ -46,17 +61,28 @@ def keep(checked: Checked, variant: str | None, effort: Effort, seed: int) -> No
         if not place.parent.is_dir():
             place.parent.mkdir(parents=True)
             _forget_old_code(place.parent.parent)
-        partial = place.with_suffix(".part")
-        partial.write_bytes(pickle.dumps(checked))
-        partial.replace(place)  # so that nobody reads half a file
+        write_json(place, _document(checked))
     except OSError:
         return
+
+
+def _document(checked: Checked) -> dict[str, Any]:
+    return {
+        "claim": _described(checked.entry),
+        "time": checked.time,
+        **{name: list(getattr(checked, name)) for name in ("uses", "latex", "notes")},
+        "verdicts": [{**verdict.as_json(), "seconds": verdict.seconds} for verdict in checked.verdicts],
+    }
+
+
+def _described(entry: Entry) -> dict[str, str]:
+    return {**entry.as_json(), "path": str(entry.path)}
 
 
 def _place(entry: Entry, variant: str | None, effort: Effort, seed: int) -> Path:
     outside = b"" if entry.path.is_relative_to(HOME) else digest(entry.path.parent, deep=False)
     decisive = repr((entry, variant, effort, seed)).encode() + outside
-    name = f"{entry.id}-{hashlib.sha256(decisive).hexdigest()[:24]}.pickle"
+    name = f"{entry.id}-{hashlib.sha256(decisive).hexdigest()[:24]}.json"
     return cache_folder() / "verdicts" / _code() / name
 
 

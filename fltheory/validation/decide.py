@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy as sp
 
-from fltheory import checks
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Method, Sweeps
-from fltheory.bounds._space import Params, Space, exact, plain
-from fltheory.validation.evaluate import Reading
-from fltheory.validation.outcomes import in_words, outcome_table
+from fltheory._internal import arguments
+from fltheory.bounds.algebra import EE, BigO, Env
+from fltheory.bounds.claim import Claim, Experiments, Form, Instances, Kind, Method, Sweep, Sweeps
+from fltheory.bounds.space import Params, Space, exact, plain
+from fltheory.errors import FltheoryError
+from fltheory.simulation.trajectories import Band
+from fltheory.validation import known
+from fltheory.validation.evaluate import Evaluation, defined
+from fltheory.validation.instance_values import instance_values
+from fltheory.validation.proof.certificate import Certificate
+from fltheory.validation.proof.store import recall
 from fltheory.validation.rates import check_rate
+from fltheory.validation.rule_table import in_words, outcome_table
 from fltheory.validation.search import sample, search
-from fltheory.validation.shrink import RETRIES, as_floats, shrink
-from fltheory.validation.trials import Memory, Trials
-from fltheory.validation.verdict import Counterexample, Outcome, Verdict
+from fltheory.validation.shrink import RETRIES, shrink
+from fltheory.validation.trials import Memory, Trials, as_floats, environment
+from fltheory.validation.verdict import Counterexample, Decision, Strength, Verdict
+
+
+class ContradictoryProof(FltheoryError):
+    """A form has both a certificate and a counterexample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +40,18 @@ class Effort:
         Evaluations per form, for instances that cost microseconds and for those that are run.
     whole_sweeps
         Measure all sweeps at all points, not one per parameter at the last ones, from which the exponent is read.
+    unaided
+        Search without the counterexamples that come with the package; see :mod:`fltheory.validation.known`.
     """
 
     instances: int
     experiments: int
     whole_sweeps: bool = True
+    unaided: bool = False
 
     def __post_init__(self) -> None:
-        checks.integer("Effort", "instances", self.instances, low=1)
-        checks.integer("Effort", "experiments", self.experiments, low=1)
+        arguments.integer("Effort", "instances", self.instances, low=1)
+        arguments.integer("Effort", "experiments", self.experiments, low=1)
 
     def of(self, form_check: Instances | Experiments) -> int:
         """Return the evaluations allowed for a check."""
@@ -67,7 +80,33 @@ def check(claim: Claim, *, variant: str | None = None, effort: Effort = FULL, se
     forms = claim.forms if variant is None else (claim.form(variant),)
     memory: Memory = {}
     failures: Failures = []
-    return [_check_form(claim, form, effort, seed, memory, failures) for form in forms]
+    found = [_check_form(claim, form, effort, seed, memory, failures) for form in forms]
+    return [
+        replace(strengthened(verdict, recall(claim, form)), meant=claim.meant_by(form))
+        for verdict, form in zip(found, forms, strict=True)
+    ]
+
+
+def strengthened(verdict: Verdict, certificate: Certificate | None) -> Verdict:
+    """Return a verdict that rests on a certificate, if there is one that proves the form.
+
+    A certificate of a form that has a counterexample would be a fault of the prover, and is an error.
+    """
+    if certificate is None or verdict.strength is Strength.PROVED:
+        return verdict
+    if verdict.decision is Decision.VIOLATED:
+        raise ContradictoryProof(
+            f"{verdict.id} {verdict.variant} has a certificate and a counterexample ({verdict.reason}); one of the two "
+            "is wrong: replay both, and report it"
+        )
+    covered = f"{certificate.strength.value} by {certificate.method}: {certificate.words}"
+    return replace(
+        verdict,
+        decision=Decision.HOLDS,
+        strength=certificate.strength,
+        evidence={**verdict.evidence, "certificate": {"covers": certificate.words, "method": certificate.method}},
+        reason=f"{covered}; {verdict.reason}" if verdict.reason else covered,
+    )
 
 
 Failures = list[tuple[Space, Params]]
@@ -78,13 +117,14 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
     begin = time.perf_counter()
     source = claim.check_of(form)
     if isinstance(source, Sweeps):
-        sweeps = source if effort.whole_sweeps else source.shortened()
+        sweeps = source if effort.whole_sweeps else source.shortened(also=_failing_sweeps(claim, form, effort))
         return check_rate(claim, form, sweeps, seed=seed, memory=memory)
     if claim.kind is Kind.IDENTITY and _proved(claim, form):
         return Verdict(
             id=claim.id,
             variant=form.variant,
-            outcome=Outcome.HOLDS,
+            decision=Decision.HOLDS,
+            strength=Strength.PROVED,
             margin=1.0,
             method=Method.SYMBOLIC.value,
             instances=0,
@@ -95,12 +135,20 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
         )
     budget = effort.of(source) * _hardest(claim, form) // source.effort
     trials = Trials(claim, form, source, seed, memory=memory)
-    known = [point for space, point in failures if _fits(point, space, source.space)]
-    search(trials, budget=budget, seed=seed, starts=known)
+    given = [] if effort.unaided else list(known.points(claim, form))
+    others = [point for space, point in failures if _fits(point, space, source.space)]
+    search(trials, budget=budget, seed=seed, starts=[*(point for _, point in given), *others])
     if trials.violated and trials.best is not None:
         failures.append((source.space, trials.best[1]))
-    outcome, counterexample, reason = judge(trials, effort=-(-budget // 4))
+    # A known counterexample has been shrunk before.
+    own = [point for variant, point in given if variant == form.variant]
+    small = trials.best is not None and any(trials.best[1] is point for point in own)
+    outcome, counterexample, reason = conclude(trials, effort=0 if small else -(-budget // 4))
     evidence = trials.as_evidence()
+    if small and counterexample is not None:
+        evidence["known counterexample"] = True
+    if counterexample is not None and counterexample.arithmetic == "float64":
+        evidence["relative excess"] = _excess(float(counterexample.lhs), float(counterexample.rhs))
     if claim.kind is Kind.RULE:
         table = outcome_table(trials, sample(source.space, budget, seed))
         evidence["outcomes"] = table
@@ -108,7 +156,8 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
     return Verdict(
         id=claim.id,
         variant=form.variant,
-        outcome=outcome,
+        decision=outcome,
+        strength=strength_of(trials, counterexample),
         margin=trials.margin,
         method=source.method.value,
         instances=trials.instances,
@@ -123,6 +172,12 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
     )
 
 
+def _failing_sweeps(claim: Claim, form: Form, effort: Effort) -> tuple[Sweep, ...]:
+    """Return the sweeps along which a form is known to fail."""
+    firm = not any(relation.has(BigO) for relation in form.relations)
+    return () if effort.unaided else tuple(known.sweeps(claim, form, firm=firm))
+
+
 def _fits(point: Params, space: Space, other: Space) -> bool:
     """Return whether a point of one space is one of another: the same parameters, within their ranges."""
     kinds = [{name: type(parameter) for name, parameter in one.items()} for one in (space, other)]
@@ -130,26 +185,41 @@ def _fits(point: Params, space: Space, other: Space) -> bool:
 
 
 def _hardest(claim: Claim, form: Form) -> int:
-    """Return the effort of a form's check; for a form of ours, the largest one that any form of the claim asks for."""
+    """Return the effort of a form's check; of a corrected or sharp form, the largest that any form of the claim has."""
     checks_made = [claim.check_of(other) for other in (claim.forms if form.must_hold else (form,))]
     return max(made.effort for made in checks_made if not isinstance(made, Sweeps))
 
 
-def judge(trials: Trials, *, effort: int = RETRIES) -> tuple[Outcome, Counterexample | None, str]:
-    """Return the outcome of a finished search, with the smallest counterexample that as much effort finds."""
+def conclude(trials: Trials, *, effort: int = RETRIES) -> tuple[Decision, Counterexample | None, str]:
+    """Return the outcome of a finished search, with the smallest counterexample that as much effort finds.
+
+    Without effort the counterexample stays as it is.
+    """
     if trials.best is None:
-        return Outcome.NOT_APPLICABLE, None, trials.obstacle()
+        return Decision.NOT_APPLICABLE, None, trials.obstacle()
     if trials.violated:
         counterexample = confirm(trials, trials.best[1], effort=effort)
-        return Outcome.VIOLATED, counterexample, f"fails at {counterexample.in_one_line()}"
+        return Decision.VIOLATED, counterexample, f"fails at {counterexample.in_one_line()}"
     if trials.uncertain:
-        return Outcome.INCONCLUSIVE, None, "a sampled curve may lie on either side; raise the number of replicates"
+        return Decision.INCONCLUSIVE, None, "a sampled curve may lie on either side; raise the number of replicates"
     found = "no counterexample" if trials.margin is None else f"smallest rhs/lhs {trials.margin:.4g}"
-    return Outcome.HOLDS, None, f"{found} on {trials.instances} instances of {trials.calls} points tried"
+    return Decision.HOLDS, None, f"{found} on {trials.instances} instances of {trials.calls} points tried"
 
 
-def outcome_at(claim: Claim, form: Form, point: Params, *, seed: int) -> Reading | None:
-    """Return the reading of a form at one point, without rounding where the instance allows it.
+def _excess(lhs: float, rhs: float) -> float:
+    """Return by how much two sides differ, relative to the larger one: far above rounding where a form is refuted."""
+    return abs(lhs - rhs) / max(abs(lhs), abs(rhs))
+
+
+def strength_of(trials: Trials, counterexample: Counterexample | None) -> Strength:
+    """Return what the outcome of a search rests on."""
+    if counterexample is not None:
+        return Strength.REFUTED if counterexample.arithmetic == "rational" else Strength.REFUTED_FLOAT
+    return Strength.SAMPLED if trials.source.method is Method.MONTE_CARLO else Strength.SEARCHED
+
+
+def outcome_at(claim: Claim, form: Form, point: Params, *, seed: int) -> Evaluation | None:
+    """Return the evaluation of a form at one point, without rounding where the instance allows it.
 
     ``None`` if an assumption fails there.
     """
@@ -163,24 +233,25 @@ def confirm(trials: Trials, point: Params, *, effort: int = RETRIES) -> Countere
     """Shrink a violation, keeping it one without rounding where the instance allows it."""
     rough = Trials(trials.claim, trials.form, trials.source, trials.seed, memory=trials.memory)
 
-    def failing_at(candidate: Params) -> Reading | None:
+    def failing_at(candidate: Params) -> Evaluation | None:
         # Most candidates do not fail, which float64 tells much faster; what seems to fail is confirmed there and here.
         if trials.source.rational and not rough.suspicious(as_floats(candidate)):
             return None
-        reading = outcome_at(trials.claim, trials.form, candidate, seed=trials.seed)
-        return reading if reading is not None and reading.violated else None
+        evaluation = outcome_at(trials.claim, trials.form, candidate, seed=trials.seed)
+        return evaluation if evaluation is not None and evaluation.violated else None
 
-    smallest = shrink(trials, point, lambda candidate: failing_at(candidate) is not None, effort=effort)
-    reading = failing_at(smallest)
-    assert reading is not None  # shrinking only takes steps that keep it
+    smallest = shrink(trials, point, lambda one: failing_at(one) is not None, effort=effort) if effort else dict(point)
+    evaluation = failing_at(smallest)
+    assert evaluation is not None  # shrinking only takes steps that keep it
+    trials.settle(evaluation)
     rational = trials.source.rational
     return _counterexample(
-        trials, exact(smallest) if rational else smallest, reading, "rational" if rational else "float64"
+        trials, exact(smallest) if rational else smallest, evaluation, "rational" if rational else "float64"
     )
 
 
-def _counterexample(trials: Trials, point: Params, reading: Reading, arithmetic: str) -> Counterexample:
-    lhs, rhs = reading.lhs, reading.rhs
+def _counterexample(trials: Trials, point: Params, evaluation: Evaluation, arithmetic: str) -> Counterexample:
+    lhs, rhs = evaluation.lhs, evaluation.rhs
     ratio = float(lhs) / float(rhs) if float(rhs) != 0 else None
     return Counterexample(
         id=trials.claim.id,
@@ -189,25 +260,31 @@ def _counterexample(trials: Trials, point: Params, reading: Reading, arithmetic:
         lhs=str(lhs),
         rhs=str(rhs),
         ratio=ratio,
-        sign="≠" if reading.equality else ">",
-        relation=reading.relation,
-        where=dict(reading.where),
+        sign="≠" if evaluation.equality else ">",
+        relation=evaluation.relation,
+        where=dict(evaluation.where),
         arithmetic=arithmetic,
         seed=trials.seed,
+        quantities=instance_values(trials.form, *_values(trials, point), evaluation.where),
     )
 
 
+def _values(trials: Trials, point: Params) -> tuple[Env, bool]:
+    """Return the quantities of an instance, and whether they are exact; of a sampled curve its mean."""
+    exactly = trials.source.rational
+    made = environment(trials.source, point, seed=trials.seed) if exactly else trials.environment(as_floats(point))
+    means = {name: value.mean if isinstance(value, Band) else value for name, value in trials.form.named(made).items()}
+    return defined(trials.form, means, exact=exactly), exactly
+
+
 def _proved(claim: Claim, form: Form) -> bool:
-    """Return whether SymPy proves all equalities of a form: as rational functions of its letters, without premises."""
+    """Return whether SymPy proves all equalities of a form: as rational functions of its symbols, without premises."""
     if form.premises or claim.assumptions_of(form):
         return False
-    replaced = dict(form.where)
-    for relation in form.sources:
+    for relation in form.relations:
         if not isinstance(relation, sp.Eq) or relation.atoms(sp.IndexedBase, sp.Sum, EE, sp.Function):
             return False
-        difference = relation.lhs - relation.rhs
-        for _ in form.where:
-            difference = difference.xreplace(replaced)
+        difference = form.unfolded(relation.lhs - relation.rhs)
         if not difference.is_rational_function() or sp.cancel(sp.together(difference)) != 0:
             return False
     return True

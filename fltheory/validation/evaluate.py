@@ -12,18 +12,23 @@ import numpy as np
 import sympy as sp
 from sympy.core.relational import Equality, GreaterThan, Relational, StrictGreaterThan, StrictLessThan
 
-from fltheory.bounds._algebra import Compiled, Env, compiled, names_in
-from fltheory.bounds._claim import Assumption, Form, Range, Rejected
-from fltheory.trajectories import Band
+from fltheory.bounds.algebra import Compiled, Env, compiled, valued
+from fltheory.bounds.claim import Assumption, Form, Range, Rejected
+from fltheory.bounds.definitions import definitions
+from fltheory.bounds.quantities import names_in
+from fltheory.simulation.trajectories import Band
 
 ROUNDING = 1e-9
 """Relative difference below which two float64 sides count as equal."""
+
+NOTHING = 1e-12
+"""Sides of an assumed equality in float64 that count as zero; a violation is confirmed without rounding."""
 
 _DIGITS = 50
 """Digits to which a number that is not rational is compared with zero."""
 
 
-class Reading(NamedTuple):
+class Evaluation(NamedTuple):
     """One relation at its worst place.
 
     Parameters
@@ -62,20 +67,21 @@ class Reading(NamedTuple):
         return min(rhs / lhs, lhs / rhs) if self.equality and rhs > 0 else rhs / lhs
 
 
-def read(form: Form, env: Env, *, exact: bool = False, side: str = "") -> Reading:
-    """Return the reading of a form that is closest to failing.
+def read(form: Form, env: Env, *, exact: bool = False, side: str = "") -> Evaluation:
+    """Return the evaluation of a form that is closest to failing.
 
-    ``side`` says which limit of a :class:`~fltheory.trajectories.Band` stands for a sampled curve: ``low`` or ``high``.
+    ``side`` says which limit of a :class:`~fltheory.simulation.trajectories.Band` stands for a sampled curve: ``low``
+    or ``high``.
     """
     values = defined(form, {name: _limit(value, side) for name, value in env.items()}, exact=exact)
-    readings = [
-        reading
-        for number, relation in enumerate(form.sources)
-        for reading in _readings(relation, values, form.over, number, exact=exact)
+    evaluations = [
+        evaluation
+        for number, relation in enumerate(form.relations)
+        for evaluation in _evaluations(relation, values, form.over, number, exact=exact)
     ]
-    if not readings:
+    if not evaluations:
         raise Rejected("no index is in range")
-    return max(readings, key=lambda reading: (reading.violated, reading.score))
+    return max(evaluations, key=lambda evaluation: (evaluation.violated, evaluation.score))
 
 
 def sides(form: Form, env: Env) -> tuple[Any, Any]:
@@ -85,12 +91,12 @@ def sides(form: Form, env: Env) -> tuple[Any, Any]:
     is that of the outcomes.
     """
     values = defined(form, {name: _limit(value, "") for name, value in env.items()})
-    relation = form.sources[0]
+    relation = form.relations[0]
     both = [compiled(relation.lhs), compiled(relation.rhs)]
     if isinstance(relation, GreaterThan | StrictGreaterThan):
         both.reverse()
     places = [values | place for place in _index_values(form.over, values, exact=False)]
-    found = [np.array([_valued(side, place, exact=False) for place in places], dtype=float) for side in both]
+    found = [np.array([valued(side, place, exact=False) for place in places], dtype=float) for side in both]
     left, right = np.broadcast_arrays(*(found if form.over else [side[0] for side in found]))
     return left, right
 
@@ -100,21 +106,26 @@ def failing(relation: Relational, over: tuple[Range, ...], values: Env, *, exact
 
     ``values`` are the quantities with the definitions of the form, see :func:`defined`.
     """
-    for reading in _readings(relation, values, over, 0, exact=exact):
-        if reading.violated:
-            return _both(reading)
+    for evaluation in _evaluations(relation, values, over, 0, exact=exact):
+        if evaluation.violated and (exact or not _vanishing(evaluation)):
+            return _both(evaluation)
     return ""
+
+
+def _vanishing(evaluation: Evaluation) -> bool:
+    """Return whether an equality of float64 sides compares nothing but rounding errors."""
+    return evaluation.equality and max(abs(float(evaluation.lhs)), abs(float(evaluation.rhs))) < NOTHING
 
 
 def measured(relation: Relational, over: tuple[Range, ...], values: Env) -> str:
     """Return the sides of an assumption on an instance, where they are closest to failing it; smaller side first."""
-    readings = list(_readings(relation, values, over, 0, exact=False))
-    return _both(max(readings, key=lambda reading: reading.score)) if readings else ""
+    evaluations = list(_evaluations(relation, values, over, 0, exact=False))
+    return _both(max(evaluations, key=lambda evaluation: evaluation.score)) if evaluations else ""
 
 
-def _both(reading: Reading) -> str:
-    place = ", ".join(f"{name}={value}" for name, value in reading.where.items())
-    return f"{_shown(reading.lhs)} against {_shown(reading.rhs)}" + (f" at {place}" if place else "")
+def _both(evaluation: Evaluation) -> str:
+    place = ", ".join(f"{name}={value}" for name, value in evaluation.where.items())
+    return f"{_shown(evaluation.lhs)} against {_shown(evaluation.rhs)}" + (f" at {place}" if place else "")
 
 
 def holds(assumption: Assumption, form: Form, env: Env, *, exact: bool = False) -> bool:
@@ -123,25 +134,16 @@ def holds(assumption: Assumption, form: Form, env: Env, *, exact: bool = False) 
 
 
 def defined(form: Form, env: Env, *, exact: bool = False) -> dict[str, Any]:
-    """Return the quantities with the definitions of a form carried out, except those that depend on an index."""
-    values = dict(env)
-    for name, call in _definitions(form.where, form.over):
-        if call.names <= values.keys():
-            values[name] = _valued(call, values, exact=exact)
+    """Return the quantities, by name, with the definitions of a form carried out; what the instance gives stays.
+
+    Definitions that depend on an index of the form are left out.
+    """
+    values = dict(form.named(env))
+    indices = {i.name for i, _, _ in form.over}
+    for definition in definitions(form.where):
+        if definition.name not in values and not (definition.needs & indices) and definition.needs <= values.keys():
+            values[definition.name] = definition.value(values, exact=exact)
     return values
-
-
-@functools.cache
-def _definitions(where: tuple[tuple[sp.Symbol, Any], ...], over: tuple[Range, ...]) -> list[tuple[str, Compiled]]:
-    indices = {str(i) for i, _, _ in over}
-    calls = [(letter.name, compiled(sp.sympify(value))) for letter, value in where]
-    return [(name, call) for name, call in calls if not (call.names & indices)]
-
-
-def _valued(call: Compiled, env: Env, *, exact: bool) -> Any:
-    if not call.random:
-        return call(env, exact=exact)
-    return [call(env, exact=exact, outcome=o) for o in range(len(env["chance"]))]
 
 
 class _Sides(NamedTuple):
@@ -150,7 +152,7 @@ class _Sides(NamedTuple):
     lhs: Compiled
     rhs: Compiled
     random: bool
-    names: set[str]
+    names: frozenset[str]
     equality: bool
     strict: bool
 
@@ -164,9 +166,9 @@ def _sides(relation: Relational) -> _Sides:
     return _Sides(lhs, rhs, lhs.random or rhs.random, names_in(relation), isinstance(relation, Equality), strict)
 
 
-def _readings(
+def _evaluations(
     relation: Relational, env: Env, over: tuple[Range, ...], number: int, *, exact: bool
-) -> Iterator[Reading]:
+) -> Iterator[Evaluation]:
     sides = _sides(relation)
     for indices in _index_values(over, env, exact=exact):
         values = {**env, **indices} if indices else env
@@ -194,12 +196,12 @@ def _ranges(over: tuple[Range, ...]) -> tuple[list[str], list[tuple[Compiled, Co
 
 def _compared(
     sides: _Sides, lhs: Any, rhs: Any, number: int, where: dict[str, int], *, exact: bool
-) -> Iterator[Reading]:
+) -> Iterator[Evaluation]:
     equality, strict = sides.equality, sides.strict
-    judge = _judge_exact if exact else _judge_float
+    compare = _compare_exact if exact else _compare_float
     if not (isinstance(lhs, np.ndarray) or isinstance(rhs, np.ndarray)):
-        score, violated = judge(lhs, rhs, equality=equality, strict=strict)
-        yield Reading(lhs, rhs, score, violated, number, where, equality)
+        score, violated = compare(lhs, rhs, equality=equality, strict=strict)
+        yield Evaluation(lhs, rhs, score, violated, number, where, equality)
         return
     left, right = np.broadcast_arrays(np.asarray(lhs, dtype=object), np.asarray(rhs, dtype=object))
     if left.ndim and not exact:
@@ -215,8 +217,8 @@ def _compared(
         place = dict(where)
         if entry:
             place["entry"] = int(np.ravel_multi_index(entry, left.shape))
-        score, violated = judge(left[entry], right[entry], equality=equality, strict=strict)
-        yield Reading(left[entry], right[entry], score, violated, number, place, equality)
+        score, violated = compare(left[entry], right[entry], equality=equality, strict=strict)
+        yield Evaluation(left[entry], right[entry], score, violated, number, place, equality)
 
 
 def _scores(lhs: Any, rhs: Any, *, equality: bool) -> Any:
@@ -241,7 +243,7 @@ def _score(lhs: float, rhs: float, *, equality: bool) -> float:
     return 1e3 + gap if gap > 0 else -1e3 + gap
 
 
-def _judge_float(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
+def _compare_float(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
     a, b = float(lhs), float(rhs)
     if math.isnan(a) or math.isnan(b) or math.isinf(a):
         raise Rejected("a side is not finite")
@@ -252,7 +254,7 @@ def _judge_float(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[f
     return score, beyond and (scale > 0 or strict)
 
 
-def _judge_exact(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
+def _compare_exact(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
     a, b = sp.sympify(lhs), sp.sympify(rhs)
     score = _score(float(a), float(b), equality=equality)
     difference = a - b
@@ -284,3 +286,19 @@ def _limit(value: Any, side: str) -> Any:
 
 def _shown(value: Any) -> str:
     return f"{float(value):.6g}"
+
+
+def sides_at(relation: Relational, over: tuple[Range, ...], values: Env) -> Iterator[tuple[Any, Any, bool]]:
+    """Yield both sides of a relation, exact, for all indices, outcomes and entries, without comparing them.
+
+    The sides are those of ``lhs <= rhs`` or ``lhs = rhs``; the last value says whether the relation was turned around.
+    """
+    sides = _sides(relation)
+    backward = isinstance(relation, GreaterThan | StrictGreaterThan)
+    for indices in _index_values(over, values, exact=True):
+        place = {**values, **indices}
+        for outcome in range(len(values["chance"])) if sides.random else (0,):
+            lhs, rhs = (side(place, exact=True, outcome=outcome) for side in (sides.lhs, sides.rhs))
+            left, right = np.broadcast_arrays(np.asarray(lhs, dtype=object), np.asarray(rhs, dtype=object))
+            for entry in np.ndindex(left.shape):
+                yield sp.sympify(left[entry]), sp.sympify(right[entry]), backward

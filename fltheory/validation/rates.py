@@ -7,14 +7,16 @@ geometric grid do), and what they still move is taken for the uncertainty. A rat
 of clients, say) shows as an exponent that does not die out; a saturating one extrapolates to zero; sampling noise
 makes exponents scatter and the answer open.
 
-A statement without :math:`O` along sweeps has its constant in it and is held at every point; exponents are then
-reported, not judged. For either kind the margin is the smallest claimed over measured of all points of all sweeps: its
-inverse is the constant that the rate would need there.
+A statement without :math:`O` along sweeps has its constant in it and is refuted only by a point that exceeds it.
+Where no point does, but measured over claimed still grows along a sweep, the answer is open: the trend says that it
+will be exceeded, no instance does. For either kind the margin is the smallest claimed over measured of all points of
+all sweeps: its inverse is the constant that the rate would need there.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,19 +24,22 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.bounds._algebra import BigO
-from fltheory.bounds._claim import Claim, Experiments, Form, Rejected, Sweep, Sweeps
-from fltheory.bounds._space import plain
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Claim, Experiments, Form, Rejected, Sweep, Sweeps
+from fltheory.bounds.space import plain
 from fltheory.errors import Diverged, NotApplicable
 from fltheory.validation.evaluate import read
 from fltheory.validation.trials import LOOSE, Memory, Runs, Trials, run_at
-from fltheory.validation.verdict import Counterexample, Outcome, Verdict
+from fltheory.validation.verdict import Counterexample, Decision, Strength, Verdict
 
 TOLERANCE = 0.005
 """Slope of the logarithm of measured over claimed that is still taken for flat."""
 
 FURTHEST = 3.0
 """Most that exponents are extrapolated, in units of their last change."""
+
+REACH = 1e9
+"""How many times further a parameter would have to go before growth towards a bound is no concern any more."""
 
 CLEAR = 0.05
 """Uncertainty of that slope above which a sweep tells nothing."""
@@ -73,13 +78,19 @@ class Trend:
         return float(np.max(np.divide(self.measured, self.claimed)))
 
     @property
-    def outcome(self) -> Outcome:
+    def decision(self) -> Decision:
         """Bounded, growing, or not to be told from this sweep; with a constant, below it everywhere or not."""
+        if self.firm and self.ratio > 1.0 + LOOSE:
+            return Decision.VIOLATED
         if self.firm:
-            return Outcome.VIOLATED if self.ratio > 1.0 + LOOSE else Outcome.HOLDS
+            return Decision.INCONCLUSIVE if self.low > CLEAR and self._may_be_crossed() else Decision.HOLDS
         if self.low > TOLERANCE:
-            return Outcome.VIOLATED
-        return Outcome.HOLDS if self.falling or self.high <= CLEAR else Outcome.INCONCLUSIVE
+            return Decision.VIOLATED
+        return Decision.HOLDS if self.falling or self.high <= CLEAR else Decision.INCONCLUSIVE
+
+    def _may_be_crossed(self) -> bool:
+        """Return whether growth, if it went on, would exceed the bound within reach."""
+        return self.ratio > 0 and -math.log(self.ratio) < self.slope * math.log(REACH)
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -98,14 +109,14 @@ class Trend:
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         named = {name: getattr(self, name) for name in self.__slots__}
-        return named | {"sides": self.sides, "outcome": self.outcome.value}
+        return named | {"sides": self.sides, "outcome": self.decision.value}
 
 
 def trend(parameter: str, values: Any, measured: Any, claimed: Any, *, firm: bool = False) -> Trend:
     """Fit the exponents along one sweep.
 
     >>> t = trend("N", [1, 2, 4, 8, 16, 32], [1, 2, 4, 8, 16, 32], [1, 1, 1, 1, 1, 1])
-    >>> round(t.slope, 6), t.outcome.value
+    >>> round(t.slope, 6), t.decision.value
     (1.0, 'VIOLATED')
     """
     x, y, r = (np.log(np.asarray(side, dtype=float)) for side in (values, measured, claimed))
@@ -147,14 +158,19 @@ def in_words(trends: list[Trend]) -> list[str]:
     """
     if not trends:
         return []
-    outcome, firm, largest = trends[0].outcome, trends[0].firm, max(t.ratio for t in trends)
+    outcome, firm, largest = trends[0].decision, trends[0].firm, max(t.ratio for t in trends)
+    if firm and outcome is Decision.INCONCLUSIVE:
+        grown = _entries(trends, lambda t: t.slope, _exponent, power=True)
+        return [
+            f"no instance exceeds the bound (at most {largest:.4g} of it), but measured over claimed grows like {grown}"
+        ]
     if firm:
         parts = _entries(trends, lambda t: t.ratio, lambda _, group: f"up to {max(t.ratio for t in group):.4g}")
-        verb = "above" if outcome is Outcome.VIOLATED else "below"
+        verb = "above" if outcome is Decision.VIOLATED else "below"
         return [f"measured over claimed is {verb} 1 along {parts}"]
-    if outcome is Outcome.VIOLATED:
+    if outcome is Decision.VIOLATED:
         return [f"measured over claimed grows like {_entries(trends, lambda t: t.slope, _exponent, power=True)}"]
-    if outcome is Outcome.INCONCLUSIVE:
+    if outcome is Decision.INCONCLUSIVE:
         return [f"slope uncertain in {_entries(trends, lambda t: t.high, _between)}"]
     parts = _entries(trends, lambda t: t.slope, _steepest)
     return [f"bounded along {parts}", f"largest measured over claimed {largest:.3g}"]
@@ -202,7 +218,7 @@ def _short(number: float) -> str:
 def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Memory | None = None) -> Verdict:
     """Return the verdict on a rate; ``memory`` is shared by the forms of a claim."""
     begin = time.perf_counter()
-    trials = Trials(claim, form, check.source, seed, memory={} if memory is None else memory)
+    trials = Trials(claim, form, check.instances, seed, memory={} if memory is None else memory)
     trends, swept, obstacles = [], [], []
     for sweep in check.sweeps:
         try:
@@ -210,25 +226,26 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
             swept.append(sweep)
         except (Rejected, Diverged, NotApplicable) as error:
             obstacles.append(f"{sweep.name}: {error}")
-    growing = [t for t in trends if t.outcome is Outcome.VIOLATED]
-    unclear = [t for t in trends if t.outcome is Outcome.INCONCLUSIVE]
+    growing = [t for t in trends if t.decision is Decision.VIOLATED]
+    unclear = [t for t in trends if t.decision is Decision.INCONCLUSIVE]
     worst = max(trends, key=lambda t: t.ratio if t.firm else t.slope, default=None)
     if worst is None:
-        outcome = Outcome.NOT_APPLICABLE
+        outcome = Decision.NOT_APPLICABLE
     elif growing:
-        outcome = Outcome.VIOLATED
+        outcome = Decision.VIOLATED
     else:
-        outcome = Outcome.INCONCLUSIVE if unclear or obstacles else Outcome.HOLDS
+        outcome = Decision.INCONCLUSIVE if unclear or obstacles else Decision.HOLDS
     reason = "; ".join(
         [*in_words(growing or unclear or ([] if obstacles else trends)), *([] if growing else obstacles)]
     )
     # Sweeps of one parameter may share their values and differ in all else.
-    first = next((n for n, t in enumerate(trends) if t.outcome is Outcome.VIOLATED), None)
+    first = next((n for n, t in enumerate(trends) if t.decision is Decision.VIOLATED), None)
     counterexample = None if first is None else _as_counterexample(trials, swept[first], trends[first])
     return Verdict(
         id=claim.id,
         variant=form.variant,
-        outcome=outcome,
+        decision=outcome,
+        strength=_strength(trends, outcome),
         margin=min((1.0 / t.ratio for t in trends), default=None),
         method=check.method.value,
         instances=trials.instances,
@@ -243,6 +260,13 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
     )
 
 
+def _strength(trends: list[Trend], outcome: Decision) -> Strength:
+    """Return what the verdict on a rate rests on: exponents, unless every point was held against a constant."""
+    if not all(t.firm for t in trends) or outcome is Decision.INCONCLUSIVE:
+        return Strength.EXTRAPOLATED
+    return Strength.REFUTED_FLOAT if outcome is Decision.VIOLATED else Strength.SEARCHED
+
+
 def _measure(trials: Trials, sweep: Sweep) -> Trend:
     sides = []
     longest = functools.cache(lambda: _longest(trials, sweep))
@@ -251,14 +275,14 @@ def _measure(trials: Trials, sweep: Sweep) -> Trend:
         env = trials.environment(point, longer=longest)
         if not trials.admitted(env):
             raise Rejected(trials.obstacle())
-        reading = read(trials.form, env)
-        lhs, rhs = float(reading.lhs), float(reading.rhs)
+        evaluation = read(trials.form, env)
+        lhs, rhs = float(evaluation.lhs), float(evaluation.rhs)
         if not (lhs > 0 and rhs > 0):
             raise Rejected(f"a rate needs positive sides, got {lhs:g} and {rhs:g} at {sweep.name}={value:g}")
         trials.instances += 1
         sides.append((lhs, rhs))
     measured, claimed = zip(*sides, strict=True)
-    firm = not any(relation.has(BigO) for relation in trials.form.sources)
+    firm = not any(relation.has(BigO) for relation in trials.form.relations)
     return trend(sweep.name, sweep.values, measured, claimed, firm=firm)
 
 

@@ -1,6 +1,6 @@
 """One answer out of several searches for the same claim, each with a seed of its own.
 
-A violation counts, whoever found it; how many of the searches did says how much a single one is worth.
+A form is violated if one search finds a counterexample; how many of them do says how much a single one is worth.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fltheory.validation.verdict import Checked, Outcome, Verdict
+from fltheory.validation.verdict import Checked, Decision, Verdict
 
 SEARCHES = "searches"
 """Where a verdict keeps the answers of its searches, by seed."""
 
-_DECISIVE = (Outcome.VIOLATED, Outcome.INCONCLUSIVE, Outcome.HOLDS, Outcome.NOT_APPLICABLE)
+_DECISIVE = (Decision.VIOLATED, Decision.INCONCLUSIVE, Decision.HOLDS, Decision.NOT_APPLICABLE)
 """What counts if searches disagree, most first."""
 
 
@@ -38,12 +38,14 @@ def _joint(verdicts: Sequence[Verdict]) -> Verdict:
     """
 
     def rank(verdict: Verdict) -> tuple[int, float]:
-        found = verdict.outcome is Outcome.VIOLATED or verdict.margin is None
-        return _DECISIVE.index(verdict.outcome), 0.0 if found else float(verdict.margin or 0.0)
+        found = verdict.decision is Decision.VIOLATED or verdict.margin is None
+        return _DECISIVE.index(verdict.decision), 0.0 if found else float(verdict.margin or 0.0)
 
     decisive = min(verdicts, key=rank)
-    agreeing = sum(verdict.outcome is decisive.outcome for verdict in verdicts)
-    margins = [verdict.margin for verdict in verdicts if verdict.margin is not None]
+    agreeing = sum(verdict.decision is decisive.decision for verdict in verdicts)
+    # As in a single search, the margin of a violated form is that of its counterexample.
+    several = [decisive] if decisive.decision is Decision.VIOLATED else verdicts
+    margins = [verdict.margin for verdict in several if verdict.margin is not None]
     some = f"; found by {agreeing} of {len(verdicts)} searches" if agreeing < len(verdicts) else ""
     return replace(
         decisive,
@@ -51,7 +53,7 @@ def _joint(verdicts: Sequence[Verdict]) -> Verdict:
         instances=sum(verdict.instances for verdict in verdicts),
         budget=sum(verdict.budget for verdict in verdicts),
         seconds=sum(verdict.seconds for verdict in verdicts),
-        evidence={**decisive.evidence, SEARCHES: {str(v.seed): v.outcome.value for v in verdicts}},
+        evidence={**decisive.evidence, SEARCHES: {str(v.seed): v.decision.value for v in verdicts}},
         reason=decisive.reason + some,
     )
 
@@ -62,15 +64,16 @@ def in_words(ledger: Mapping[str, Any]) -> list[str]:
         (f"{entry['id']} {form['variant']}", form["evidence"][SEARCHES])
         for entry in ledger["claims"]
         for form in entry["forms"]
-        if SEARCHES in form["evidence"]
+        if form["evidence"].get(SEARCHES)
     ]
     if not forms:
         return []
     split = [(name, Counter(answers.values())) for name, answers in forms if len(set(answers.values())) > 1]
     seeds = list(forms[0][1])
     return [
-        f"Every form was searched with the seeds {seeds[0]} to {seeds[-1]}; a violation counts, whoever found it. All "
-        f"searches agree on {len(forms) - len(split)} of {len(forms)} forms" + ("; they do not on:" if split else "."),
+        f"Every form was searched with the seeds {seeds[0]} to {seeds[-1]}, and is violated if one search finds a "
+        f"counterexample. All searches agree on {len(forms) - len(split)} of {len(forms)} forms"
+        + ("; they do not on:" if split else "."),
         *(
             f"- `{name}`: " + ", ".join(f"{answer} {count}" for answer, count in counts.most_common())
             for name, counts in split

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 
-from fltheory.claims import Entry
-from fltheory.processes import expect, in_processes
+from fltheory._internal.culprits import in_words
+from fltheory._internal.processes import expect, in_processes
+from fltheory._internal.provenance import now
+from fltheory.bounds.catalogue import Entry
+from fltheory.errors import FltheoryError, WorkerLost
 from fltheory.validation import cache
 from fltheory.validation.decide import Effort, check
 from fltheory.validation.repeats import combined
@@ -15,7 +19,7 @@ Task = tuple[Entry, str | None, Effort, int]
 """A claim, one form of it or all, how hard to look, and the seed."""
 
 _USED = ("fltheory.strategies", "scipy.optimize", "scipy.signal")
-_SLOW_FIRST = ("bound", "rate", "rule", "lemma", "identity")
+_SLOW_FIRST = ("bound", "lower", "rate", "rule", "lemma", "identity")
 
 
 def check_entry(entry: Entry, variant: str | None, effort: Effort, seed: int) -> Checked:
@@ -28,9 +32,11 @@ def check_entry(entry: Entry, variant: str | None, effort: Effort, seed: int) ->
         lacking = variant is not None and variant not in {form.variant for form in claim.forms}
         verdicts = [] if lacking else check(claim, variant=variant, effort=effort, seed=seed)
     except Exception as error:  # the code of a claim may be a user's
-        return Checked(entry, (), (), (), (), f"{type(error).__name__}: {error}")
+        text = str(error) if isinstance(error, FltheoryError) else in_words(error)
+        return Checked(entry, (), (), (), (), text, traceback="".join(traceback.format_exception(error)))
     forms = [claim.form(verdict.variant) for verdict in verdicts]
-    return Checked(entry, claim.uses, tuple(f.latex() for f in forms), tuple(f.note for f in forms), tuple(verdicts))
+    words = tuple(f.latex() for f in forms), tuple(f.note for f in forms)
+    return Checked(entry, claim.uses, *words, tuple(verdicts), time=now())
 
 
 def check_all(
@@ -62,7 +68,7 @@ def check_all(
     expect((*_USED, *(task[0].name for task in left if task[0].name)))
     interrupted = False
     try:
-        for task, checked in in_processes([(task,) for task in left], _searched, jobs):
+        for task, checked in in_processes([(task,) for task in left], _searched, jobs, lost=_lost):
             done[checked.entry.id, task[3]] = checked
             cache.keep(checked, *task[1:])
             report(checked)
@@ -70,6 +76,11 @@ def check_all(
         interrupted = True
     found = ([done[e.id, at] for at in range(seed, seed + searches) if (e.id, at) in done] for e in entries)
     return [combined(several) for several in found if several], interrupted
+
+
+def _lost(task: Task) -> tuple[Task, Checked]:
+    """Return a claim whose check has ended its process."""
+    return task, Checked(task[0], (), (), (), (), str(WorkerLost()))
 
 
 def _searched(task: Task) -> tuple[Task, Checked]:

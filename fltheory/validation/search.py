@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.bounds._space import Choice, Integer, Integers, Params, Space
-from fltheory.seeding import Purpose, generator
-from fltheory.validation.trials import Trials
+from fltheory._internal.seeding import Purpose, generator
+from fltheory.bounds.space import Choice, Integer, Integers, Params, Space
+from fltheory.validation.trials import Trials, as_floats
 
 STARTS = 6
 """Points that are improved."""
@@ -39,20 +39,21 @@ _NOTHING = -1e4
 def search(trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] = ()) -> None:
     """Spend ``budget`` evaluations, fewer if a violation turns up; what was found stays in ``trials``.
 
-    ``starts`` are points to begin with: those at which another form of the claim fails.
+    ``starts`` are points to begin with: those at which the form, or another one of the claim, is known to fail.
     """
     space = trials.source.space
     pool: list[tuple[float, dict[str, Any]]] = []
 
     def score(point: dict[str, Any]) -> float:
-        reading = trials.attempt(point)
-        found = _NOTHING if reading is None else reading.score
+        evaluation = trials.attempt(point)
+        found = _NOTHING if evaluation is None else evaluation.score
         pool.append((found, point))
         return found
 
     for point in starts:
         if not trials.violated:
-            score(dict(point))
+            reading = trials.attempt_given(point)
+            pool.append((_NOTHING if reading is None else reading.score, as_floats(point)))
     if budget >= _ENOUGH:
         _by_hypothesis(score, trials, space, min(budget // 16, 30), seed)
     for point in sample(space, budget, seed):

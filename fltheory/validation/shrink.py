@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from fltheory.bounds._space import Choice, Integer, Integers, Params, Real, Space, exact, plain
-from fltheory.seeding import Purpose, generator
+from fltheory._internal.seeding import Purpose, generator
+from fltheory.bounds.space import Choice, Integer, Integers, Params, Real, Space, exact, plain
 from fltheory.validation.search import polish
-from fltheory.validation.trials import Trials
+from fltheory.validation.trials import Trials, as_floats
 
 RETRIES = 40
 """Random points tried to make a smaller instance fail again; where that works at all, few are needed."""
@@ -26,10 +26,12 @@ _SIMPLEST = tuple(map(Fraction, ("1", "0", "2", "1/2", "-1", "3", "1/3", "10", "
 _DENOMINATORS = (1, 2, 3, 4, 5, 8, 10, 20, 50, 100, 1000, 10**6)
 
 
-def shrink(trials: Trials, point: Params, judge: Callable[[Params], bool], *, effort: int = RETRIES) -> dict[str, Any]:
+def shrink(
+    trials: Trials, point: Params, failing: Callable[[Params], bool], *, effort: int = RETRIES
+) -> dict[str, Any]:
     """Return a smaller point of the same space that fails as well.
 
-    ``judge`` decides whether one does, in exact arithmetic where the instance allows it. ``effort`` limits how many
+    ``failing`` says whether one does, in exact arithmetic where the instance allows it. ``effort`` limits how many
     points are tried to make a smaller instance fail again.
     """
     space = trials.source.space
@@ -39,7 +41,7 @@ def shrink(trials: Trials, point: Params, judge: Callable[[Params], bool], *, ef
     def fails(candidate: Params) -> bool:
         key = repr(plain(exact(candidate)))
         if key not in known:
-            known[key] = judge(candidate)
+            known[key] = failing(candidate)
         return known[key]
 
     for name, parameter in space.items():
@@ -95,8 +97,8 @@ def _fail_again(trials: Trials, space: Space, candidate: Params, effort: int) ->
     fresh = Trials(trials.claim, trials.form, trials.source, trials.seed)
 
     def score(point: dict[str, Any]) -> float:
-        reading = fresh.attempt(point)
-        return -1e4 if reading is None else reading.score
+        evaluation = fresh.attempt(point)
+        return -1e4 if evaluation is None else evaluation.score
 
     score(as_floats(candidate))
     rng = generator(trials.seed, Purpose.SEARCH, 1)
@@ -108,18 +110,6 @@ def _fail_again(trials: Trials, space: Space, candidate: Params, effort: int) ->
     if not fresh.violated and fresh.best is not None:
         polish(score, fresh, space, fresh.best[1], min(STEPS, effort))
     return dict(fresh.best[1]) if fresh.violated and fresh.best is not None else None
-
-
-def as_floats(point: Params) -> dict[str, Any]:
-    """Return a point with float64 in place of rationals."""
-    return {
-        name: value.astype(float) if isinstance(value, np.ndarray) and value.dtype == object else _as_float(value)
-        for name, value in point.items()
-    }
-
-
-def _as_float(value: Any) -> Any:
-    return float(value) if isinstance(value, sp.Rational) and not isinstance(value, int) else value
 
 
 def _simplest_choice(

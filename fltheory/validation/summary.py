@@ -6,13 +6,23 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from fltheory.validation.severity import ORDER, totals
+
 MIXED = "MIXED"
 """Some readings, or parts, of what is printed fail and others do not."""
 
 
+KINDS = ("bound", "lower", "rate", "rule", "lemma", "identity")
+"""Kinds of claims, those with the most weight first."""
+
+
 def summary(ledger: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return per paper how many statements hold as printed, fail, fail in part, are open, and were corrected."""
+    """Return per paper how many statements hold as printed, fail, fail in part, are open, and were corrected.
+
+    Those that fail, wholly or in part, are also counted by the gravest severity of their forms.
+    """
     rows = []
+    grave = totals(ledger)
     for tag in dict.fromkeys(entry["paper"] for entry in ledger["claims"]):
         own = [entry for entry in ledger["claims"] if entry["paper"] == tag]
         counted = Counter(printed(entry) for entry in own)
@@ -29,42 +39,48 @@ def summary(ledger: Mapping[str, Any]) -> list[dict[str, Any]]:
                     any(not f["variant"].startswith("published") and f["verdict"] == "HOLDS" for f in entry["forms"])
                     for entry in faulty
                 ),
+                **{name: grave[tag][name] for name in ORDER},
             }
         )
     return rows
 
 
 def printed(entry: Mapping[str, Any]) -> str:
-    """Return the verdict on a statement as printed.
+    """Return the verdict on a statement as printed, by the rule that all counts follow.
 
-    Where only readings or parts of it are checked and some of them fail while others do not, the answer is
-    :data:`MIXED`.
+    Every published form counts: the statement itself, and every reading or part of it. Those that do not apply to any
+    instance are left aside. If all others hold, the statement holds as printed; if all fail, it is violated; if some
+    fail and others do not, it is violated in part (:data:`MIXED`); otherwise it is open, as is a statement that could
+    not be evaluated.
     """
-    forms = [form for form in entry["forms"] if form["variant"].startswith("published")]
-    verdicts = {form["verdict"] for form in forms if form["variant"] == "published"} or {f["verdict"] for f in forms}
+    if entry["error"]:
+        return "INCONCLUSIVE"
+    published = [form["verdict"] for form in entry["forms"] if form["variant"].startswith("published")]
+    verdicts = set(published) - {"NOT_APPLICABLE"}
+    if not verdicts:
+        return "NOT_APPLICABLE"
     if len(verdicts) == 1:
         return str(verdicts.pop())
-    if "VIOLATED" in verdicts:
-        return MIXED
-    return "INCONCLUSIVE" if verdicts else "NOT_APPLICABLE"
+    return MIXED if "VIOLATED" in verdicts else "INCONCLUSIVE"
 
 
 def findings(ledger: Mapping[str, Any], count: int = 3) -> list[dict[str, str]]:
-    """Return the most striking violations: main results before proof steps, bounds and rates before identities.
+    """Return the most striking violations.
 
-    Within a kind, those that fail by the larger factor come first. No paper has a second one before every other paper
-    with violations has one. ``instead`` is what a form of ours that holds says, if there is one.
+    Main results come before proof steps, those that fail in all readings before those that fail in part, bounds and
+    rates before identities. Within a kind, those that fail by the larger factor come first. No paper has a second one
+    before every other paper with violations has one. ``instead`` is what a corrected form that holds says, if there is
+    one.
     """
-    kinds = ("bound", "rate", "rule", "lemma", "identity")
     main = ("theorem", "corollary", "table", "remark", "figure")
 
-    def rank(entry: Mapping[str, Any]) -> tuple[int, int, float]:
+    def rank(entry: Mapping[str, Any]) -> tuple[bool, bool, int, float]:
         name = str(entry["id"]).partition(".")[2]
         form = _failing(entry)
         ratio = (form["counterexample"] or {}).get("ratio") or 1.0
-        return (not name.startswith(main), kinds.index(entry["kind"]), -abs(float(ratio)))
+        return (not name.startswith(main), printed(entry) == MIXED, KINDS.index(entry["kind"]), -abs(float(ratio)))
 
-    failed = sorted((entry for entry in ledger["claims"] if printed(entry) == "VIOLATED"), key=rank)
+    failed = sorted((entry for entry in ledger["claims"] if printed(entry) in ("VIOLATED", MIXED)), key=rank)
     before = Counter[str]()
     turns = []
     for entry in failed:
@@ -88,5 +104,5 @@ def _instead(entry: Mapping[str, Any]) -> str:
 
 
 def _failing(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    failed: Mapping[str, Any] = next(form for form in entry["forms"] if form["verdict"] == "VIOLATED")
-    return failed
+    failed = (form for form in entry["forms"] if form["verdict"] == "VIOLATED")
+    return next(form for form in failed if form["variant"].startswith("published"))

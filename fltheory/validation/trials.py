@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
-from fltheory.bounds._algebra import Env, latex
-from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Rejected
-from fltheory.bounds._space import Params, exact
-from fltheory.engines import simulate
-from fltheory.errors import Diverged, NotApplicable
-from fltheory.experiment import Experiment
-from fltheory.recording import Record
-from fltheory.trajectories import Trajectories
-from fltheory.validation.evaluate import Reading, defined, failing, measured, read
+from fltheory._internal.culprits import in_words
+from fltheory.bounds.algebra import Env
+from fltheory.bounds.claim import Claim, Experiments, Form, Instances, Rejected
+from fltheory.bounds.printing import latex
+from fltheory.bounds.quantities import named
+from fltheory.bounds.space import Params, exact
+from fltheory.errors import BrokenClaim, Diverged, FltheoryError, NotApplicable
+from fltheory.simulation.engines import simulate
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.recording import Record
+from fltheory.simulation.trajectories import Trajectories
+from fltheory.validation.evaluate import Evaluation, defined, failing, measured, read
 from fltheory.validation.verdict import Condition
 
 Source = Instances | Experiments
@@ -38,57 +42,89 @@ Runs = tuple[Trajectories, ...]
 """Trajectories of the experiments of an instance."""
 
 
-def environment(source: Source, point: Params, *, seed: int, longer: Runs | None = None) -> Env:
-    """Return the quantities of the instance at a point; ``longer`` runs of the same experiments are cut, if given."""
+def environment(
+    source: Source, point: Params, *, seed: int, longer: Runs | None = None, claim: Claim | None = None
+) -> Env:
+    """Return the quantities of the instance at a point, by name.
+
+    ``longer`` runs of the same experiments are cut, if given. Where the claim is given, symbols as keys have to be its.
+    """
+    found: Mapping[Any, Any]
     if isinstance(source, Instances):
-        return source.realise(point)
-    made = source.experiment(point)
-    experiments = made if isinstance(made, tuple) else (made,)
-    if longer is None:
-        runs = tuple(_run(source, experiment, seed) for experiment in experiments)
+        found = _called(source.realise, point)
     else:
-        runs = tuple(run.until(e.rounds) for run, e in zip(longer, experiments, strict=True))
-    return source.quantities(point, made, runs if isinstance(made, tuple) else runs[0])
+        made = _called(source.experiment, point)
+        experiments = made if isinstance(made, tuple) else (made,)
+        if longer is None:
+            runs = tuple(_run(source, experiment, seed) for experiment in experiments)
+        else:
+            runs = tuple(run.until(e.rounds) for run, e in zip(longer, experiments, strict=True))
+        found = _called(source.quantities, point, made, runs if isinstance(made, tuple) else runs[0])
+    return named(found) if claim is None else claim.named(found)
 
 
 def run_at(source: Experiments, point: Params, *, seed: int) -> Runs:
     """Return the trajectories of the experiments at a point."""
-    made = source.experiment(point)
+    made = _called(source.experiment, point)
     return tuple(_run(source, experiment, seed) for experiment in (made if isinstance(made, tuple) else (made,)))
 
 
+def _called(code: Callable[..., Any], *values: Any) -> Any:
+    """Call code of a claim; an error in it that does not concern the instance says in which file and line it is."""
+    try:
+        return code(*values)
+    except (Rejected, Diverged, NotApplicable):
+        raise
+    except Exception as error:
+        raise BrokenClaim(in_words(error, kind=not isinstance(error, FltheoryError))) from error
+
+
 def _run(source: Experiments, experiment: Experiment, seed: int) -> Trajectories:
-    record = Record(consensus=False, moments=source.moments)
-    return simulate(experiment, engine=source.engine, seed=seed, replicates=source.replicates, record=record)
+    record = Record(**{"consensus": False, "moments": source.moments, **source.record})
+    return simulate(
+        experiment, engine=source.engine, seed=seed, replicates=source.replicates, record=record, sampled="error"
+    )
 
 
-def beyond_rounding(reading: Reading) -> Reading:
-    """Return a reading of float64 sides, no longer violated if rounding in the instance could explain it.
+def beyond_rounding(evaluation: Evaluation) -> Evaluation:
+    """Return an evaluation of float64 sides, no longer violated if rounding in the instance could explain it.
 
     Where both sides vanish to rounding there is nothing to compare, and the instance is rejected.
     """
-    lhs, rhs = float(reading.lhs), float(reading.rhs)
+    lhs, rhs = float(evaluation.lhs), float(evaluation.rhs)
     scale = max(abs(lhs), abs(rhs))
     if scale < FLOOR:
         raise Rejected("both sides vanish to rounding")
-    excess = abs(lhs - rhs) if reading.equality else lhs - rhs
-    return reading if excess > LOOSE * scale else reading._replace(violated=False)
+    excess = abs(lhs - rhs) if evaluation.equality else lhs - rhs
+    return evaluation if excess > LOOSE * scale else evaluation._replace(violated=False)
 
 
 def _hashable(value: Any) -> Any:
     return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
 
 
-def _blurred(reading: Reading) -> bool:
-    """Return whether rounding may have changed what a reading of small sides says."""
-    lhs, rhs = abs(float(reading.lhs)), abs(float(reading.rhs))
+def _blurred(evaluation: Evaluation) -> bool:
+    """Return whether rounding may have changed what an evaluation of small sides says."""
+    lhs, rhs = abs(float(evaluation.lhs)), abs(float(evaluation.rhs))
     scale = max(lhs, rhs)
     return 0 < scale < VANISHING or (scale < TINY and lhs > 0.5 * rhs > 0)
 
 
+def as_floats(point: Params) -> dict[str, Any]:
+    """Return a point with float64 in place of rationals."""
+    return {
+        name: value.astype(float) if isinstance(value, np.ndarray) and value.dtype == object else _as_float(value)
+        for name, value in point.items()
+    }
+
+
+def _as_float(value: Any) -> Any:
+    return float(value) if isinstance(value, sp.Rational) and not isinstance(value, int) else value
+
+
 @dataclass(slots=True)
 class Trials:
-    """Evaluations of one form, with the worst reading so far.
+    """Evaluations of one form, with the worst evaluation so far.
 
     Attributes
     ----------
@@ -97,7 +133,9 @@ class Trials:
     instances
         Points at which all assumptions and premises held.
     best
-        The reading closest to failing, and its point.
+        The evaluation closest to failing, and its point.
+    margin, smallest
+        Smallest ratio of the sides seen; once there is a counterexample, the ratio there and the smallest one.
     uncertain
         Whether some sampled curve could lie on either side of its bound.
     memory
@@ -110,8 +148,9 @@ class Trials:
     seed: int
     calls: int = 0
     instances: int = 0
-    best: tuple[Reading, Params] | None = None
+    best: tuple[Evaluation, Params] | None = None
     margin: float | None = None
+    smallest: float | None = None
     uncertain: bool = False
     met: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
@@ -124,10 +163,10 @@ class Trials:
         """Return the quantities of the float64 instance at a point, made once; see :func:`environment`."""
         key = (id(self.source), self.seed, *((name, _hashable(value)) for name, value in point.items()))
         if key not in self.memory:
-            self.memory[key] = environment(self.source, point, seed=self.seed, longer=longer())
+            self.memory[key] = environment(self.source, point, seed=self.seed, longer=longer(), claim=self.claim)
         return self.memory[key]
 
-    def attempt(self, point: Params) -> Reading | None:
+    def attempt(self, point: Params) -> Evaluation | None:
         """Evaluate the form at a point; ``None`` if an assumption fails or there is no such instance."""
         self.calls += 1
         try:
@@ -135,39 +174,57 @@ class Trials:
                 env = self.environment(point)
                 if not self.admitted(env):
                     return None
-                reading = read(self.form, env, side="low")
+                evaluation = read(self.form, env, side="low")
                 # Rounding alone can make two equal sides differ, or fill two sides that vanish.
-                if self.source.rational and (reading.violated or _blurred(reading)):
+                if self.source.rational and (evaluation.violated or _blurred(evaluation)):
                     confirmed = self.exactly(point)
                     if confirmed is None:
                         return None
-                    reading = confirmed
-                elif reading.violated and not self.source.rational:
-                    reading = beyond_rounding(reading)
-                if self.source.method.value == "monte-carlo" and not reading.violated:
+                    evaluation = confirmed
+                elif evaluation.violated and not self.source.rational:
+                    evaluation = beyond_rounding(evaluation)
+                if self.source.method.value == "monte-carlo" and not evaluation.violated:
                     self.uncertain |= read(self.form, env, side="high").violated
         except (Rejected, Diverged, NotApplicable) as error:
             self.rejected[str(error)] += 1
             return None
         self.instances += 1
-        if self.best is None or (reading.violated, reading.score) > (self.best[0].violated, self.best[0].score):
-            self.best = reading, point
-        if reading.margin is not None and (self.margin is None or reading.margin < self.margin):
-            self.margin = reading.margin
-        return reading
+        self._note(evaluation, point)
+        return evaluation
+
+    def _note(self, evaluation: Evaluation, point: Params) -> None:
+        """Keep a evaluation if it is the closest to failing so far."""
+        if self.best is None or (evaluation.violated, evaluation.score) > (self.best[0].violated, self.best[0].score):
+            self.best = evaluation, point
+        if evaluation.margin is not None and (self.margin is None or evaluation.margin < self.margin):
+            self.margin = evaluation.margin
+
+    def attempt_given(self, point: Params) -> Evaluation | None:
+        """Evaluate the form at a point whose numbers may be rationals; rounding them does not hide a failure."""
+        evaluation = self.attempt(as_floats(point))
+        if evaluation is not None and evaluation.violated:
+            if self.best is not None and self.best[0] is evaluation:
+                self.best = evaluation, point
+            return evaluation
+        confirmed = self.exactly(point) if self.source.rational else None
+        if confirmed is None or not confirmed.violated:
+            return evaluation
+        self.instances += evaluation is None
+        self._note(confirmed, point)
+        return confirmed
 
     def suspicious(self, point: Params) -> bool:
         """Return whether float64 does not rule out that the form fails at a point."""
         try:
             with np.errstate(all="ignore"):
                 env = self.environment(point)
-                reading = read(self.form, env) if self.admitted(env) else None
+                evaluation = read(self.form, env) if self.admitted(env) else None
         except (Rejected, Diverged, NotApplicable):
             return False
-        return reading is not None and (reading.violated or _blurred(reading))
+        return evaluation is not None and (evaluation.violated or _blurred(evaluation))
 
-    def exactly(self, point: Params) -> Reading | None:
-        """Return the reading at a point in exact arithmetic; ``None`` if an assumption or premise fails."""
+    def exactly(self, point: Params) -> Evaluation | None:
+        """Return the evaluation at a point in exact arithmetic; ``None`` if an assumption or premise fails."""
         try:
             env = environment(self.source, exact(point), seed=self.seed)
             values = defined(self.form, env, exact=True)
@@ -180,6 +237,13 @@ class Trials:
         except (Rejected, ZeroDivisionError):
             return None
 
+    def settle(self, evaluation: Evaluation) -> None:
+        """Take the margin of a counterexample for that of the form, so that there is one number for both.
+
+        The smallest margin that was met on the way stays in the evidence.
+        """
+        self.smallest, self.margin = self.margin, evaluation.margin
+
     @property
     def violated(self) -> bool:
         """Whether a violation has been seen."""
@@ -187,7 +251,7 @@ class Trials:
 
     def conditions(self) -> tuple[Condition, ...]:
         """Return the assumptions as they were met, with their sides on the instance that is closest to failing."""
-        worst = None if self.best is None else defined(self.form, self.environment(self.best[1]))
+        worst = None if self.best is None else defined(self.form, self.environment(as_floats(self.best[1])))
         return tuple(
             Condition(
                 name=assumption.name,
@@ -233,4 +297,6 @@ class Trials:
             found["premises not fulfilled"] = self.premises[False]
         if self.rejected:
             found["no instance"] = sum(self.rejected.values())
+        if self.smallest is not None:
+            found["smallest margin met"] = self.smallest
         return found

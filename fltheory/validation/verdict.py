@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
-from fltheory.claims import Entry
+from fltheory.bounds.catalogue import Entry
 
 
-class Outcome(enum.Enum):
+class Decision(enum.Enum):
     """The answer."""
 
     HOLDS = "HOLDS"
     VIOLATED = "VIOLATED"
     INCONCLUSIVE = "INCONCLUSIVE"
     NOT_APPLICABLE = "NOT_APPLICABLE"
+
+
+class Strength(enum.Enum):
+    """What an answer rests on, the strongest first."""
+
+    PROVED = "proved"
+    """For all values within the declared ranges, by a stored certificate that is replayed without the search."""
+    CERTIFIED = "certified"
+    """By a certificate as well, at stated sizes."""
+    REFUTED = "refuted"
+    """By an instance, confirmed in rational arithmetic."""
+    REFUTED_FLOAT = "refuted (float64)"
+    """By an instance in floating point that exceeds by far more than rounding."""
+    SEARCHED = "searched"
+    """No counterexample was found."""
+    SAMPLED = "sampled"
+    """Curves are estimated from replicates, with a band."""
+    EXTRAPOLATED = "extrapolated"
+    """A trend was continued beyond what was evaluated."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +61,8 @@ class Counterexample:
         ``rational`` (confirmed without rounding) or ``float64``.
     seed
         Of the engine that ran it.
+    quantities
+        The instance in the symbols of the paper; see :mod:`fltheory.validation.instance_values`.
     """
 
     id: str
@@ -54,10 +76,22 @@ class Counterexample:
     where: Mapping[str, int]
     arithmetic: str
     seed: int
+    quantities: Sequence[Mapping[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {name: _plain(getattr(self, name)) for name in self.__slots__}
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.variant}) fails at {self.in_one_line()}"
+
+    def _repr_html_(self) -> str:
+        named = [(f"${one['symbol']}$", ", ".join(map(str, one["values"]))) for one in self.quantities]
+        shown = named or [(name, _short(value)) for name, value in self.parameters.items()]
+        rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in shown)
+        lhs, rhs = _sides(self.lhs, self.rhs)
+        heading = f"<b>{escape(self.id)}</b> ({escape(self.variant)}) fails: {escape(f'{lhs} {self.sign} {rhs}')}"
+        return f"<div>{heading}<table>{rows}</table></div>"
 
     def in_one_line(self) -> str:
         """Return the instance and what fails on it, for tables; real numbers that are 1 are not named one by one."""
@@ -89,7 +123,7 @@ class Condition:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Verdict:
     """The answer to one form of a claim.
 
@@ -97,8 +131,10 @@ class Verdict:
     ----------
     id, variant
         Which form of which claim.
-    outcome
+    decision
         The answer.
+    strength
+        What it rests on.
     margin
         Smallest ``rhs / lhs`` seen; ``None`` if no instance had a positive left-hand side.
     method
@@ -121,11 +157,16 @@ class Verdict:
         One sentence.
     seed
         Seed of the search.
+    meant
+        Forms that are declared the intended reading of this one.
+    severity
+        Of a violated published form: misprint, gap or false; see :mod:`fltheory.validation.severity`.
     """
 
     id: str
     variant: str
-    outcome: Outcome
+    decision: Decision
+    strength: Strength
     margin: float | None
     method: str
     instances: int
@@ -137,13 +178,30 @@ class Verdict:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     seed: int = 0
+    meant: tuple[str, ...] = ()
+    severity: str = ""
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.id!r}, {self.variant!r}, {self.decision.value})"
+
+    def __str__(self) -> str:
+        margin = "" if self.margin is None else f", smallest margin {self.margin:.4g}"
+        grave = f" ({self.severity})" if self.severity else ""
+        return f"{self.id} ({self.variant}): {self.decision.value}{grave}{margin}; {self.reason}"
+
+    def _repr_html_(self) -> str:
+        heading = f"<b>{escape(self.id)}</b> ({escape(self.variant)}): {self.decision.value}"
+        margin = "" if self.margin is None else f"<br>smallest margin {self.margin:.4g}"
+        how = f"<br>{self.instances} instances, method {escape(self.method)}, seed {self.seed}"
+        return f"<div>{heading}<br>{escape(self.reason)}{margin}{how}</div>"
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `check --json` prints."""
         return {
             "id": self.id,
             "variant": self.variant,
-            "verdict": self.outcome.value,
+            "verdict": self.decision.value,
+            "strength": self.strength.value,
             "margin": self.margin,
             "method": self.method,
             "instances": self.instances,
@@ -155,7 +213,30 @@ class Verdict:
             "evidence": _plain(self.evidence),
             "reason": self.reason,
             "seed": self.seed,
+            "severity": self.severity,
+            "meant": list(self.meant),
         }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Verdict:
+        """Undo :meth:`as_json`, up to the digits of the time taken; lists stay lists."""
+        counterexample = stored["counterexample"]
+        same = ("id", "variant", "margin", "method", "instances", "seconds", "budget", "worst", "evidence", "reason")
+        return cls(
+            **{name: stored[name] for name in (*same, "seed")},
+            decision=Decision(stored["verdict"]),
+            strength=Strength(stored["strength"]),
+            severity=stored["severity"],
+            meant=tuple(stored["meant"]),
+            assumptions=tuple(Condition(**_fields(Condition, one)) for one in stored["assumptions"]),
+            counterexample=None
+            if counterexample is None
+            else Counterexample(**_fields(Counterexample, counterexample)),
+        )
+
+
+def _fields(kind: Any, stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: stored[name] for name in kind.__slots__ if name in stored}
 
 
 def _plain(value: Any) -> Any:
@@ -192,7 +273,11 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A claim with its verdicts and the LaTeX of its forms; ``reused`` if an earlier run has found them."""
+    """A claim with its verdicts and the LaTeX of its forms.
+
+    ``time`` says when they were found, ``reused`` whether by an earlier run; ``error`` why there are none, and
+    ``traceback`` where in the code that was noticed.
+    """
 
     entry: Entry
     uses: tuple[str, ...]
@@ -201,10 +286,12 @@ class Checked:
     verdicts: tuple[Verdict, ...]
     error: str = ""
     reused: bool = False
+    time: str = ""
+    traceback: str = ""
 
     @property
     def broken(self) -> bool:
-        """Whether a form that is ours, and so must hold, does not, or the claim could not be evaluated at all."""
+        """Whether a corrected or sharp form, which must hold, does not, or the claim could not be evaluated at all."""
         return bool(self.error) or any(
-            v.outcome is Outcome.VIOLATED and not v.variant.startswith("published") for v in self.verdicts
+            v.decision is Decision.VIOLATED and not v.variant.startswith("published") for v in self.verdicts
         )

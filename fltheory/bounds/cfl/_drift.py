@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from sympy import Eq, Le, Sum
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Assumption
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, delta, grad, now, p, r, s, xi
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption
+from fltheory.bounds.space import Integer, Params, Real, Space, ratio
+from fltheory.problems.problem import Origin
 
 rounds = ((s, 1, now),)
 pairs = ((s, 1, now), (r, 1, now))
@@ -125,15 +125,15 @@ def realise(
     size = (grads * grads).sum() * chance[0]
     return {
         "t": number,
-        "cfl_p": point["p"] / point["p"].sum(),
-        "cfl_grad": grads,
-        "cfl_local_grad": grads[:, None] - deltas - xis,
-        "cfl_delta": deltas,
-        "cfl_xi": xis,
-        "cfl_A_sq": point["A_sq"],
-        "cfl_B_sq": point["B_sq"],
-        "cfl_D_sq": _rest((xis * xis).sum(axis=(0, 2)) * chance[0], point["A_sq"] * size),
-        "cfl_G_sq": _rest((deltas * deltas).sum(axis=(0, 2)) * chance[0], point["B_sq"] * size),
+        "p": point["p"] / point["p"].sum(),
+        "grad": grads,
+        "local_grad": grads[:, None] - deltas - xis,
+        "delta": deltas,
+        "xi": xis,
+        "A_sq": point["A_sq"],
+        "B_sq": point["B_sq"],
+        "D_sq": _rest((xis * xis).sum(axis=(0, 2)) * chance[0], point["A_sq"] * size),
+        "G_sq": _rest((deltas * deltas).sum(axis=(0, 2)) * chance[0], point["B_sq"] * size),
         "chance": chance,
     }
 

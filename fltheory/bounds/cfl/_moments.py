@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.checks import Floats
+from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter
 from fltheory.quadratic.problem import Quadratic
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from sympy import Expr, Le, Rational, log, sqrt
 
-from fltheory.bounds._algebra import BigO
-from fltheory.bounds._claim import Assumption, Form
-from fltheory.bounds._symbols import L, mu
+from fltheory.bounds.algebra import BigO
 from fltheory.bounds.cfl._rate_sweeps import alone, attained_over_rounds, everything, over_all_rounds, start
 from fltheory.bounds.cfl._rate_symbols import B, F, G, T, eps
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Assumption, Form
+from fltheory.bounds.symbols import L, mu
 
 
 def remembered_forms(

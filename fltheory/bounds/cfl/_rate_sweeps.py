@@ -6,7 +6,7 @@ steeper than the worst one where it is not). In the general convex case the rang
 LF\sqrt{NT}`: below, the start leads, and above, the gap saturates at :math:`LF^2/2` because a vanishing step does no
 harm. Then all sources together, also with growth :math:`B`, and none.
 
-Client drifts that stay and sum to zero act through the two camps of :mod:`fltheory.bounds.cfl._rates`, from :math:`K =
+Client drifts that stay and sum to zero act through the two groups of :mod:`fltheory.bounds.cfl._rates`, from :math:`K =
 2` on. Their term leads between :math:`\eta < \eta_{\max}` and saturation: for :math:`\mu T > L\ln(LF^2/\varepsilon)` in
 the strongly convex case, for :math:`F/\sqrt{\eta_{\max}^3T} \ll BG \ll LFT` in the general one.
 
@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.bounds._claim import Sweep
-from fltheory.bounds._space import Params
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Sweep
+from fltheory.bounds.space import Params
 
 BASE: Mapping[str, Any] = {
     "T": 512, "N": 2, "K": 2, "by": "formula", "D": 0.0, "G": 0.0, "sigma": 0.0, "B": 0.0, "kappa": 1.0, "steep": 1.0,
@@ -38,7 +38,7 @@ BASE: Mapping[str, Any] = {
 """Base of all sweeps: no source of error."""
 
 CAMPS = 0.5
-"""Growth of two camps that pull apart: the steep eigenvalue of one is between a third and half of the other's."""
+"""Growth of two groups that pull apart: the steep eigenvalue of one is between a third and half of the other's."""
 
 LONG = 16384
 """Rounds where the condition number is swept and the memory of the weights has to be short against their number."""
@@ -152,7 +152,7 @@ def over_all_rounds(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
 
 
 def _in_camps(setting: Setting, loud: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a base with two camps: a condition number with room for them, or rounds for steps between the extremes."""
+    """Return a base with two groups: a condition number with room for them, or rounds for steps in between."""
     return {**loud, "B": CAMPS, **({"kappa": 4.0} if setting.strongly else {"T": 8192})}
 
 
@@ -186,16 +186,16 @@ def _bent(setting: Setting, loud: Mapping[str, Any], *, attained: bool = False) 
     r"""Return sweeps of the curvature: of the known one, or away from the worst one in both directions.
 
     The condition number stays well below :math:`\eta T`, from where on the start leads; noise fades faster than drifts,
-    so the start leads earlier, and drifts in camps lead only below :math:`\eta T/\ln(LF^2/\varepsilon)`. The generous
+    so the start leads earlier, and drifts in groups lead only below :math:`\eta T/\ln(LF^2/\varepsilon)`. The generous
     exponential in the bounds for drifts that stay is seen only above, and so is that :math:`G^2/(\mu\varepsilon)`, too
-    large for drifts in camps by :math:`\mu T/L`, is bounded. A rate that is attained needs a larger one, since both
+    large for drifts in groups by :math:`\mu T/L`, is bounded. A rate that is attained needs a larger one, since both
     eigenvalues contribute, like :math:`1 + 1/\kappa`.
     """
     if not setting.strongly:
         steepest = min(32.0, 1.0 / setting.curvature(loud))
         return (sweep("kappa", 1, 1024, loud), sweep("steep", 1, steepest, loud))
     if loud["B"] > 0:
-        # Camps need room between mu and L.
+        # The groups need room between mu and L.
         return (sweep("kappa", 4, 64, {**loud, "T": LONG}) if attained else sweep("kappa", 4, 2**18, loud, points=8),)
     ends = ((2, 64) if attained else (1, 16)) if _drifts(loud) else (512, 16384) if setting.lasting else (1, 8)
     return (sweep("kappa", *ends, {**loud, "T": 4096}),)

@@ -1,27 +1,35 @@
-"""Letters of the rates of the CFL paper: rounds, accuracy, drifts, as in Theorems 4.1 to 4.6."""
+"""Symbols of the rates of the CFL paper: rounds, accuracy, drifts, as in Theorems 4.1 to 4.6."""
 
 from __future__ import annotations
 
 from sympy import Expr, Le, log, sqrt
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Assumption
-from fltheory.bounds._symbols import L, N
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Assumption
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.symbols import L, N
 
-T = scalar("rate_T", "T", "number of rounds")
-eps = scalar("rate_eps", r"\varepsilon", "expected gap of the weighted mean of the models after that many rounds")
-K = scalar("rate_K", "K", "local steps per round")
-F = scalar("rate_F", "F", "distance of the start from the minimiser")
-G = scalar("rate_G", "G", "root of the bound on the mean square of the client drift")
-D = scalar("rate_D", "D", "root of the bound on the mean square of the round drift")
-sigma = scalar("rate_sigma", r"\sigma", "root of the bound on the variance of a stochastic gradient")
-A = scalar("rate_A", "A", "growth of the round drift with the gradient")
-B = scalar("rate_B", "B", "growth of the client drift with the gradient")
-M = scalar("rate_M", "M", "part of a rate that noise and round drift contribute")
-M_tilde = scalar("rate_M_tilde", r"\tilde M", "the same for FedAvg, squared")
-c_pB = scalar("rate_c_pB", "c_{p_B}", "one plus the growth constants")
-eta_max = scalar("rate_eta_max", r"\eta_{\max}", "largest step allowed per round")
-rival = scalar("rate_rival", r"\varepsilon_{\mathrm{FedAvg}}", "the same gap for FedAvg with its own best step")
+T = scalar("T", "T", "number of rounds", domain="integer>=0")
+eps = scalar(
+    "eps", r"\varepsilon", "expected gap of the weighted mean of the models after that many rounds", domain="positive"
+)
+K = scalar("K", "K", "local steps per round", domain="integer>=1")
+F = scalar("F", "F", "distance of the start from the minimiser", domain="nonnegative")
+G = scalar("G", "G", "root of the bound on the mean square of the client drift", domain="nonnegative")
+D = scalar("D", "D", "root of the bound on the mean square of the round drift", domain="nonnegative")
+sigma = scalar("sigma", r"\sigma", "root of the bound on the variance of a stochastic gradient", domain="nonnegative")
+A = scalar("A", "A", "growth of the round drift with the gradient", domain="nonnegative")
+B = scalar("B", "B", "growth of the client drift with the gradient", domain="nonnegative")
+M = scalar("M", "M", "part of a rate that noise and round drift contribute", domain="nonnegative")
+M_tilde = scalar("M_tilde", r"\tilde M", "the same for FedAvg, squared", domain="nonnegative")
+c_pB = scalar("c_pB", "c_{p_B}", "one plus the growth constants", domain="nonnegative")
+eta_max = scalar("eta_max", r"\eta_{\max}", "largest step allowed per round", domain="positive")
+rival = scalar(
+    "eps_fedavg",
+    r"\varepsilon_{\mathrm{FedAvg}}",
+    "the same gap for FedAvg with its own best step",
+    domain="nonnegative",
+)
 
 
 def soft(rate: Expr, firm: Expr | int = 0) -> Expr:

@@ -1,4 +1,4 @@
-r"""Instances of the rates of the CFL paper: quadratics, the best constant step, and the letters of a rate.
+r"""Instances of the rates of the CFL paper: quadratics, the best constant step, and the symbols of a rate.
 
 All rates are measured on the quadratics of :mod:`fltheory.bounds.cfl._moments` with :math:`L = 1` and :math:`\eta_g =
 1`. A theorem promises that some constant step works; that step is looked for on a grid by the closed form, up to the
@@ -12,11 +12,11 @@ the mean of all models; so the worst curvature is :math:`\sqrt V/F`, and at leas
   divided by the number of the round;
 * :math:`V = \frac{G^2}{N}` for drawn drifts that stay.
 
-**Two camps.** Client drifts that sum to zero do not move the model if all clients have one Hessian. With growth
-(:math:`B > 0`) the clients form two camps of signs :math:`s_i`, :math:`\sum_is_i = 0` and :math:`\sum_is_i^2 = N` (one
+**Two groups.** Client drifts that sum to zero do not move the model if all clients have one Hessian. With growth
+(:math:`B > 0`) the clients form two groups of signs :math:`s_i`, :math:`\sum_is_i = 0` and :math:`\sum_is_i^2 = N` (one
 client is neutral if their number is odd). On a steep axis client :math:`i` has the eigenvalue :math:`h(1 + bs_i)`, the
 largest of which is :math:`L`; a flat axis with eigenvalue :math:`\mu` or :math:`\lambda` is the same for all, and the
-start lies along it. The camps pull apart: in S2, with drifts that sum to zero, client :math:`i` has the drift
+start lies along it. The groups pull apart: in S2, with drifts that sum to zero, client :math:`i` has the drift
 :math:`s_i\delta` at :math:`w^*` along the steep axis, at a distance :math:`x` from it :math:`s_i(\delta + bhx)`, of
 mean square at most :math:`2\delta^2 + 2b^2\|\nabla f\|^2`. So :math:`G^2 = 2\delta^2` and :math:`B^2 = 2b^2` in
 Assumption 3; where drifts have mean zero the product drops out, and :math:`G = \delta`, :math:`B = b`. In a round of
@@ -38,17 +38,17 @@ from typing import Any
 
 import numpy as np
 
+from fltheory._internal.arguments import Floats
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
-from fltheory.bounds._algebra import Env
-from fltheory.bounds._claim import Experiments, Instances, Method, Rejected, Sweep, Sweeps
-from fltheory.bounds._space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.algebra import Env
 from fltheory.bounds.cfl._moments import Moments, averaging, best_step, largest
-from fltheory.checks import Floats
-from fltheory.experiment import Experiment
+from fltheory.bounds.claim import Experiments, Instances, Method, Rejected, Sweep, Sweeps
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space
 from fltheory.participation import Participation
 from fltheory.quadratic.generators import noisy_quadratic
 from fltheory.quadratic.problem import Quadratic
+from fltheory.simulation.experiment import Experiment
 
 SPACE = Space(
     {
@@ -98,11 +98,11 @@ class Setting:
 
     @property
     def balanced(self) -> bool:
-        """Whether the client drifts stay and sum to zero, so that they act through two camps only."""
+        """Whether the client drifts stay and sum to zero, so that they act through two groups only."""
         return self.scenario == "S2" and self.centred
 
     def camps(self, point: Params) -> tuple[Floats, float]:
-        """Return what the camps multiply the common steep eigenvalue by, shape ``(clients,)``, and that eigenvalue."""
+        """Return what the groups multiply the common steep eigenvalue by, shape ``(clients,)``, and that eigenvalue."""
         signs = camp_signs(int(point["N"])) * float(point["B"]) * (np.sqrt(0.5) if self.balanced else 1.0)
         factors = 1.0 + signs
         steep = 1.0 / float(factors.max())
@@ -133,7 +133,7 @@ class Setting:
     def problem(self, point: Params) -> Quadratic:
         r"""Return the instance.
 
-        The start is equally far along all axes; with two camps it lies along the flat one. Drawn client drifts that
+        The start is equally far along all axes; with two groups it lies along the flat one. Drawn client drifts that
         stay have a mean of mean square :math:`G^2/N`; here it is that long in every draw, equally along all axes, and
         points either way.
         """
@@ -199,37 +199,37 @@ class Setting:
         )
 
     def quantities(self, point: Params, _: Any, runs: Any) -> Env:
-        """Return the letters of a rate; the accuracy is measured, by the closed form where nothing was run."""
+        """Return the quantities of a rate; the accuracy is measured, by the closed form where nothing was run."""
         if not runs:
-            return self.letters(point, tuned(self, point, remembers=self.remembers)[1])
-        return self.letters(point, float(np.mean([run.curve("average_gap")[0, -2] for run in runs])))
+            return self.known(point, tuned(self, point, remembers=self.remembers)[1])
+        return self.known(point, float(np.mean([run.curve("average_gap")[0, -2] for run in runs])))
 
-    def letters(self, point: Params, gap: float) -> Env:
-        """Return the letters of a rate, given the accuracy."""
-        named = {f"rate_{name}": float(point[name]) for name in ("T", "K", "F", "G", "D", "B", "sigma")}
+    def known(self, point: Params, gap: float) -> Env:
+        """Return the quantities of a rate, given the accuracy."""
+        named = {name: float(point[name]) for name in ("T", "K", "F", "G", "D", "B", "sigma")}
         return {
             **named,
-            "rate_eps": gap,
-            "rate_A": 0.0,
-            "rate_eta_max": largest(float(point["B"]) ** 2),
+            "eps": gap,
+            "A": 0.0,
+            "eta_max": largest(float(point["B"]) ** 2),
             "N": float(point["N"]),
             "mu": self.curvature(point),
             "L": 1.0,
         }
 
     def over_rounds(self, point: Params) -> Env:
-        """Return the letters with the mean of all rounds' objectives as the objective, by the closed form."""
+        """Return the quantities with the mean of all rounds' objectives as the objective, by the closed form."""
         gap = tuned(self, point, remembers=self.remembers, over_rounds=True)[1]
         distance = self.moments(point, remembers=self.remembers).distance(int(point["T"]))
-        return {**self.letters(point, gap), "rate_F": distance}
+        return {**self.known(point, gap), "F": distance}
 
     def against_fedavg(self, point: Params, _: Any, runs: Any) -> Env:
-        """Return the letters with the accuracy of FedAvg at its own best step, by the closed form."""
-        return {**self.quantities(point, _, runs), "rate_rival": tuned(self, point, remembers=False)[1]}
+        """Return the quantities with the accuracy of FedAvg at its own best step, by the closed form."""
+        return {**self.quantities(point, _, runs), "eps_fedavg": tuned(self, point, remembers=False)[1]}
 
     def check(self, *sweeps: Sweep, kind: str = "engine") -> Sweeps:
         """Return a check along sweeps: as the points say, with the mean over rounds as objective, or against FedAvg."""
-        return Sweeps(source=_source(self, kind), sweeps=sweeps)
+        return Sweeps(instances=_source(self, kind), sweeps=sweeps)
 
 
 @functools.cache
@@ -242,13 +242,13 @@ def _source(setting: Setting, kind: str) -> Instances | Experiments:
 
 
 def camp_signs(clients: int) -> Floats:
-    """Return signs of two camps with sum 0 and mean square 1; the middle one of an odd number of clients is neutral.
+    """Return signs of two groups with sum 0 and mean square 1; the middle one of an odd number of clients is neutral.
 
     >>> camp_signs(4).tolist()
     [-1.0, -1.0, 1.0, 1.0]
     """
     if clients < 2:
-        raise Rejected(f"two camps need two clients, got {clients}")
+        raise Rejected(f"two groups need two clients, got {clients}")
     signs = np.sign(np.arange(clients) - (clients - 1) / 2)
     return np.asarray(signs / np.sqrt(np.mean(signs**2)))
 

@@ -1,4 +1,4 @@
-r"""Shared by the one-round recursion (62): letters, runs on noisy quadratics, constants and the drift already seen."""
+r"""Shared by the one-round recursion (62): symbols, runs on noisy quadratics, constants and the drift already seen."""
 
 from __future__ import annotations
 
@@ -11,32 +11,50 @@ from sympy import Expr, Le, sqrt
 
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
-from fltheory.bounds._algebra import Env, scalar
-from fltheory.bounds._claim import Assumption, Experiments
-from fltheory.bounds._space import Choice, Integer, Parameter, Params, Real, Space
-from fltheory.bounds._symbols import L, N, mu
+from fltheory.bounds.algebra import Env
 from fltheory.bounds.cfl._moments import Moments
-from fltheory.bounds.cfl._rate_symbols import D, G, K, sigma
-from fltheory.experiment import Experiment
+from fltheory.bounds.cfl._rate_symbols import K, sigma
+from fltheory.bounds.claim import Assumption, Experiments
+from fltheory.bounds.definitions import Definition
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Choice, Integer, Parameter, Params, Real, Space
+from fltheory.bounds.symbols import L, N, mu
 from fltheory.participation import Participation
 from fltheory.quadratic.generators import noisy_quadratic
 from fltheory.quadratic.problem import Quadratic
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.trajectories import Trajectories
 
-eta = scalar("rec_eta", r"\eta", "step per round, local steps times local rate times server rate")
-eta_g = scalar("rec_eta_g", r"\eta_g", "server rate")
-distance = scalar("rec_distance", r"\mathbb{E}\|\omega_t - \omega^*\|^2", "squared distance before the round")
-distance_next = scalar(
-    "rec_distance_next", r"\mathbb{E}\|\omega_t + \Delta\omega_t - \omega^*\|^2", "squared distance after the round"
+eta = scalar("eta", r"\eta", "step per round, local steps times local rate times server rate", domain="nonnegative")
+eta_g = scalar("eta_g", r"\eta_g", "server rate", domain="positive")
+distance = scalar(
+    "distance_sq", r"\mathbb{E}\|\omega_t - \omega^*\|^2", "squared distance before the round", domain="nonnegative"
 )
-gap = scalar("rec_gap", r"(f(\omega_t) - f^*)", "gap before the round")
-p_sq = scalar("rec_p_sq", r"\sum_\tau p_\tau^2", "sum of the squared weights of the rounds so far")
-p_now = scalar("rec_p_now", r"\sum_\tau p_t", "weight of the current round, added up as many times as there are rounds")
-c_pB = scalar("rec_c_pB", "c_{p_B}", "growth constant of the first round, the largest one")
-c_pG = scalar("rec_c_pG", "c_{p_G}(t)", "drift constant of the round")
-c_1 = scalar("rec_c_1", "c_1(t)", "second-order constant of the round")
-c_2 = scalar("rec_c_2", "c_2(t)", "third-order constant of the round")
-seen = scalar("rec_seen", "V_t", "mean square of the part of the clients' mean drift that earlier rounds have seen")
+distance_next = scalar(
+    "distance_sq_next",
+    r"\mathbb{E}\|\omega_t + \Delta\omega_t - \omega^*\|^2",
+    "squared distance after the round",
+    domain="nonnegative",
+)
+gap = scalar("gap", r"(f(\omega_t) - f^*)", "gap before the round", domain="nonnegative")
+t_now = scalar("t", "t", "number of the round, from 1", domain="integer>=1")
+p_sq = scalar("p_sq", r"\sum_\tau p_\tau^2", "sum of the squared weights of the rounds so far", domain="nonnegative")
+p_now = scalar(
+    "p_now",
+    r"\sum_\tau p_t",
+    "weight of the current round, added up as many times as there are rounds",
+    domain="nonnegative",
+)
+c_pB = scalar("c_pB", "c_{p_B}", "growth constant of the first round, the largest one", domain="nonnegative")
+c_pG = scalar("c_pG", "c_{p_G}(t)", "drift constant of the round", domain="nonnegative")
+c_1 = scalar("c_1", "c_1(t)", "second-order constant of the round", domain="nonnegative")
+c_2 = scalar("c_2", "c_2(t)", "third-order constant of the round", domain="nonnegative")
+seen = scalar(
+    "seen",
+    "V_t",
+    "mean square of the part of the clients' mean drift that earlier rounds have seen",
+    domain="nonnegative",
+)
 
 SPACE: dict[str, Parameter] = {
     "d": Integer(1, 2),
@@ -64,9 +82,14 @@ STEP = Assumption(
 )
 
 
-def constants(drift: Expr, total: Any = 1) -> tuple[tuple[Any, Any], ...]:
-    r"""Return the definitions of :math:`c_1` and :math:`c_2` with the given :math:`c_{p_G}` and sum of weights."""
+def constants(squares: Any, drift: Expr, total: Any = 1) -> tuple[Definition, ...]:
+    r"""Return the definitions of :math:`c_1` and :math:`c_2`.
+
+    ``squares`` is the sum of the squared weights of the rounds so far, ``drift`` is :math:`c_{p_G}`, and ``total``
+    stands for the sum of the weights.
+    """
     return (
+        (p_sq, squares),
         (c_pG, drift),
         (c_1, c_pG + p_sq * sigma**2 / (N * K * total**2)),
         (c_2, 12 * L * c_pG / eta_g**2 + 12 * L * sigma**2 / (eta_g**2 * K)),
@@ -132,29 +155,24 @@ def _quantities(remembers: bool) -> Callable[[Params, Any, Any], Env]:
         fresh = point["d"] * moments.spread
         squared = np.mean([run.curve("distance_sq")[0] for run in runs], axis=0)
         return {
-            "rec_eta": point["step"] * _largest(point["server"]),
-            "rec_eta_g": point["server"],
-            "rec_distance": squared[:-1],
-            "rec_distance_next": squared[1:],
-            "rec_gap": np.mean([run.curve("gap")[0, :-1] for run in runs], axis=0),
-            "rec_p_sq": 1.0 / t if remembers else np.ones(len(t)),
+            "t": t,
+            "eta": point["step"] * _largest(point["server"]),
+            "eta_g": point["server"],
+            "distance_sq": squared[:-1],
+            "distance_sq_next": squared[1:],
+            "gap": np.mean([run.curve("gap")[0, :-1] for run in runs], axis=0),
+            "p_sq": 1.0 / t if remembers else np.ones(len(t)),
             # All weights are 1/t in CFL-R; FedAvg has a weight of one in every round.
-            "rec_p_now": np.ones(len(t)) if remembers else t,
-            "rec_c_pB": 1.0,
-            "rec_seen": float(moments.bias @ moments.bias) + (fresh * (t - 1.0) / t**2 if remembers else 0.0 * t),
-            "rate_G": point["G"],
-            "rate_D": point["D"],
-            "rate_K": float(point["K"]),
-            "rate_sigma": point["sigma"],
+            "p_now": np.ones(len(t)) if remembers else t,
+            "c_pB": 1.0,
+            "seen": float(moments.bias @ moments.bias) + (fresh * (t - 1.0) / t**2 if remembers else 0.0 * t),
+            "G": point["G"],
+            "D": point["D"],
+            "K": float(point["K"]),
+            "sigma": point["sigma"],
             "mu": 1.0 if point["d"] == 1 else point["mu"],
             "L": 1.0,
             "N": float(point["N"]),
         }
 
     return read
-
-
-FEDAVG = constants(G**2 + D**2)
-FEDAVG_PRINTED = constants(G**2 + D**2, p_now)
-CFLR_S1 = constants((G**2 + D**2) * p_sq)
-CFLR_S2 = constants(G**2 + D**2 * p_sq)

@@ -38,13 +38,14 @@ from typing import Any
 import numpy as np
 from sympy import Eq, Le, Lt, Sum
 
-from fltheory.bounds._algebra import EE, NormSq, family, scalar
-from fltheory.bounds._claim import Assumption, Rejected
-from fltheory.bounds._space import Choice, Integer, Params, Real, Space, ratio
-from fltheory.bounds._symbols import L, N
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._drift import coin_table
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, K, c_B, eta_l, now, p, s, sigma_sq
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Rejected
+from fltheory.bounds.quantities import family, index, scalar
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space, ratio
+from fltheory.bounds.symbols import L, N
+from fltheory.problems.problem import Origin
 
 OUTCOMES = 32
 """Most outcomes of an instance."""
@@ -58,41 +59,69 @@ TINY = 1e-9
 NEWTON = 3
 """Steps to a rational bound on a root, from above."""
 
-step = scalar("cfl_step", "k", "a local step, from 1")
-client = scalar("cfl_client", "i", "a client, from 1")
+step = index("step", "k", "a local step, from 1")
+client = index("client", "i", "a client, from 1")
 
-w = family("cfl_w", r"\omega_{t,<0>,<1>}", "local model after so many steps", first=(1, 0), random=True)
-nu = family("cfl_nu", r"\nu_{t,<0>,<1>}", "noise of a local step", first=(1, 1), random=True)
-update = scalar("cfl_update", r"\Delta\omega_t", "displacement of the global model", random=True)
+w = family(
+    "w",
+    r"\omega_{t,<0>,<1>}",
+    "local model after so many steps",
+    first=(1, 0),
+    random=True,
+    shape=("clients", "steps", "dim"),
+)
+nu = family(
+    "nu", r"\nu_{t,<0>,<1>}", "noise of a local step", first=(1, 1), random=True, shape=("clients", "steps", "dim")
+)
+update = scalar("update", r"\Delta\omega_t", "displacement of the global model", random=True, shape=("dim",))
 direction = family(
-    "cfl_direction", r"\tilde g_{t,<0>}(\omega_{t,<0>,<1>})", "direction of a local step", first=(1, 0), random=True
+    "direction",
+    r"\tilde g_{t,<0>}(\omega_{t,<0>,<1>})",
+    "direction of a local step",
+    first=(1, 0),
+    random=True,
+    shape=("clients", "steps", "dim"),
 )
 grad_tilde = family(
-    "cfl_grad_tilde",
+    "grad_tilde",
     r"\nabla\tilde f_{t,<0>}(\omega_{t,<0>,<1>})",
     "gradient of the approximate objective at a local model",
     first=(1, 0),
     random=True,
+    shape=("clients", "steps", "dim"),
 )
 lost = family(
-    "cfl_lost", r"\Delta_{t,<0>}(\omega_{t,<0>,<1>})", "information loss at a local model", first=(1, 0), random=True
+    "lost",
+    r"\Delta_{t,<0>}(\omega_{t,<0>,<1>})",
+    "information loss at a local model",
+    first=(1, 0),
+    random=True,
+    shape=("clients", "steps", "dim"),
 )
 grad_at = family(
-    "cfl_grad_at",
+    "grad_at",
     r"\nabla f_{<0>,<1>}(\omega_{t,<1>,<2>})",
     "gradient of a round's local objective at a local model",
     first=(1, 1, 0),
     random=True,
+    shape=("rounds", "clients", "steps", "dim"),
 )
-past = family("cfl_past", r"\omega_{<0>,<1>,K}", "local model at the end of an earlier round", first=(1, 1))
+past = family(
+    "past",
+    r"\omega_{<0>,<1>,K}",
+    "local model at the end of an earlier round",
+    first=(1, 1),
+    shape=("rounds", "clients", "dim"),
+)
 local_gap = family(
-    "cfl_local_gap",
+    "local_gap",
     r"\left(\bar f_{t,<0>}(\omega_t) - \bar f_{t,<0>}(\omega^*)\right)",
     "remembered objective at the model less that at the minimiser",
     random=True,
+    shape=("clients",),
 )
-grad_t = scalar("cfl_grad_t", r"\nabla f(\omega_t)", "gradient of the global objective at the model")
-gap = scalar("cfl_gap", r"\left(f(\omega_t) - f^*\right)", "gap of the model")
+grad_t = scalar("grad_t", r"\nabla f(\omega_t)", "gradient of the global objective at the model", shape=("dim",))
+gap = scalar("gap", r"\left(f(\omega_t) - f^*\right)", "gap of the model", domain="nonnegative")
 
 squares = Sum(p[s] ** 2, (s, 1, now))
 """Sum of the squared weights."""
@@ -289,33 +318,33 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
     local = ((factor[:, :, None] * gap - (shift * start).sum(axis=-1)) * weights[None, :, None]).sum(axis=1)
     return {
         "N": clients,
-        "cfl_K": steps,
+        "K": steps,
         "t": number,
         "L": smooth,
         "mu": mu,
-        "cfl_eta_l": rate,
-        "cfl_eta_g": point["eta_g"],
-        "cfl_eta": steps * rate * point["eta_g"],
-        "cfl_p": weights,
-        "cfl_A_sq": (2 if constant else 1) * alpha * alpha,
-        "cfl_B_sq": beta * beta,
-        "cfl_D_sq": (x_round * x_round).sum(axis=-1).max() * (2 if alpha > 0 else 1),
-        "cfl_G_sq": (y * y).sum(axis=-1).max(),
-        "cfl_sigma_sq": sigma**2,
-        "cfl_epsilon": smooth - mu,
-        "cfl_w_t": start,
+        "eta_l": rate,
+        "eta_g": point["eta_g"],
+        "eta": steps * rate * point["eta_g"],
+        "p": weights,
+        "A_sq": (2 if constant else 1) * alpha * alpha,
+        "B_sq": beta * beta,
+        "D_sq": (x_round * x_round).sum(axis=-1).max() * (2 if alpha > 0 else 1),
+        "G_sq": (y * y).sum(axis=-1).max(),
+        "sigma_sq": sigma**2,
+        "epsilon": smooth - mu,
+        "w_t": start,
         "w_star": 0 * start,
-        "cfl_past": point["past"],
-        "cfl_grad_t": base.along(base.derivative(base.across(start))),
-        "cfl_gap": gap,
-        "cfl_local_gap": local,
-        "cfl_w": np.stack(models, axis=-2),
-        "cfl_nu": noise,
-        "cfl_direction": np.stack(directions, axis=-2),
-        "cfl_grad_tilde": tilde_all,
-        "cfl_lost": (weights[None, :, None, None, None] * every).sum(axis=1) - tilde_all,
-        "cfl_grad_at": every,
-        "cfl_update": point["eta_g"] * (models[-1] - models[0]).sum(axis=1) / clients,
+        "past": point["past"],
+        "grad_t": base.along(base.derivative(base.across(start))),
+        "gap": gap,
+        "local_gap": local,
+        "w": np.stack(models, axis=-2),
+        "nu": noise,
+        "direction": np.stack(directions, axis=-2),
+        "grad_tilde": tilde_all,
+        "lost": (weights[None, :, None, None, None] * every).sum(axis=1) - tilde_all,
+        "grad_at": every,
+        "update": point["eta_g"] * (models[-1] - models[0]).sum(axis=1) / clients,
         "chance": [ratio(point, 1, len(coins))] * len(coins),
     }
 

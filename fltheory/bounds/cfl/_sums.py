@@ -18,23 +18,28 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Le, Sum, exp, log
 
-from fltheory.bounds._algebra import BigO, NormSq, scalar
-from fltheory.bounds._claim import Assumption, Form, Instances, Sweep, Sweeps
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import L, N, mu, t, w_star
+from fltheory.bounds.algebra import BigO, NormSq
 from fltheory.bounds.cfl import eq_63
 from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, T, eta, eta_g, eta_max, sigma_sq
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Form, Instances, Sweep, Sweeps
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import L, N, mu, t, w_star
+from fltheory.problems.problem import Origin
 
 harmonic = Sum(1 / t, (t, 1, T)) / T
 q = (1 - mu * eta / 2) ** (1 - t)
-start_sq = scalar("cfl_start_sq", r"\mathbb{E}\|\omega_0 - \omega^*\|^2", "squared distance of the start")
+start_sq = scalar(
+    "start_sq", r"\mathbb{E}\|\omega_0 - \omega^*\|^2", "squared distance of the start", domain="nonnegative"
+)
 
 Scenario = dict[str, Any]
 
 
 def scenario(name: str) -> Scenario:
     """Return the two constants at round t and bounds on their weighted means, for ``s1``, ``s2`` or ``fedavg``."""
+    noise: Any
+    mean_noise: Any
     if name == "fedavg":
         constant, mean, noise, mean_noise = G_sq + D_sq, G_sq + D_sq, 1, 1
     elif name == "s2":
@@ -84,17 +89,17 @@ def realise(point: Params) -> dict[str, Any]:
     """Return the constants; the step is given, or as a fraction of the largest one that contracts."""
     step = point["eta"] if "eta" in point else point["contraction"] / point["mu"]
     return {
-        "cfl_T": int(point["T"]),
+        "T": int(point["T"]),
         "N": point["N"],
-        "cfl_K": point["K"],
+        "K": point["K"],
         "L": point["L"],
         "mu": point["mu"],
-        "cfl_eta": step,
-        "cfl_eta_g": point["eta_g"],
-        "cfl_G_sq": point["G_sq"],
-        "cfl_D_sq": point["D_sq"],
-        "cfl_sigma_sq": point["sigma_sq"],
-        "cfl_start_sq": point.get("start_sq", 1),
+        "eta": step,
+        "eta_g": point["eta_g"],
+        "G_sq": point["G_sq"],
+        "D_sq": point["D_sq"],
+        "sigma_sq": point["sigma_sq"],
+        "start_sq": point.get("start_sq", 1),
     }
 
 
@@ -134,7 +139,7 @@ def forms(constant: Any, mean: Any, claimed: Any) -> tuple[Form, Form]:
     return (
         Form(
             statement=Le(left, BigO(claimed) / eta),
-            check=Sweeps(source=Instances(space=SPACE, realise=realise, rational=False), sweeps=_sweeps()),
+            check=Sweeps(instances=Instances(space=SPACE, realise=realise, rational=False), sweeps=_sweeps()),
         ),
         Form(
             variant="sharp",
@@ -147,7 +152,7 @@ def forms(constant: Any, mean: Any, claimed: Any) -> tuple[Form, Form]:
 log_over_T = log(T) / T
 
 best = scalar(
-    "cfl_best", r"\min_{\eta\le\eta_{\max}}\left(f(\omega_F) - f^*\right)", "bound of the recursion, at the best step"
+    "best", r"\min_{\eta\le\eta_{\max}}\left(f(\omega_F) - f^*\right)", "bound of the recursion, at the best step"
 )
 
 STEPS = np.geomspace(1e-7, 1.0, 2000)
@@ -157,17 +162,17 @@ STEPS = np.geomspace(1e-7, 1.0, 2000)
 def best_step(point: Params, *, name: str) -> dict[str, Any]:
     """Return the constants and the smallest value over all steps of what the recursion gives, with c_pB = 1."""
     made = realise({**base, **point})
-    rate, last, number = made["cfl_eta_g"], made["cfl_T"], made["N"] * made["cfl_K"]
+    rate, last, number = made["eta_g"], made["T"], made["N"] * made["K"]
     most = (np.sqrt(6 * rate**2 + rate**4) - rate**2) / (12 * made["L"])
     fading = np.sum(1 / np.arange(1, last + 1)) / last
-    g, d, noise = made["cfl_G_sq"], made["cfl_D_sq"], made["cfl_sigma_sq"]
+    g, d, noise = made["G_sq"], made["D_sq"], made["sigma_sq"]
     drift = {"s2": g + d * fading, "s1": (g + d) * fading, "fedavg": g + d}[name]
     first = drift + noise * (1 if name == "fedavg" else fading) / number
-    second = 12 * made["L"] / rate**2 * (drift + noise / made["cfl_K"])
+    second = 12 * made["L"] / rate**2 * (drift + noise / made["K"])
     steps = most * STEPS
     power = np.exp(last * np.log1p(-made["mu"] * steps / 2))
-    values = made["mu"] / 2 * made["cfl_start_sq"] * power / (1 - power) + first * steps + second * steps**2
-    return {**made, "cfl_eta_max": most, "cfl_best": float(values.min())}
+    values = made["mu"] / 2 * made["start_sq"] * power / (1 - power) + first * steps + second * steps**2
+    return {**made, "eta_max": most, "best": float(values.min())}
 
 
 def last_step(name: str, slow: Expr, fast: Expr) -> tuple[tuple[Form, ...], tuple[Assumption, ...]]:
@@ -215,7 +220,7 @@ def last_step(name: str, slow: Expr, fast: Expr) -> tuple[tuple[Form, ...], tupl
             variant="published@rate",
             statement=rate(slow, fast, mu * start_sq / 2 * exp(-mu * T / L)),
             assumptions=(enough,),
-            check=Sweeps(source=runs, sweeps=sweeps),
+            check=Sweeps(instances=runs, sweeps=sweeps),
             note="the rate, with logarithms",
         ),
         Form(
@@ -228,7 +233,7 @@ def last_step(name: str, slow: Expr, fast: Expr) -> tuple[tuple[Form, ...], tupl
             variant="corrected@rate",
             statement=rate(slow, L * fast, mu * start_sq / 2 * exp(-mu * eta_max * T / 2)),
             assumptions=(enough,),
-            check=Sweeps(source=runs, sweeps=sweeps),
+            check=Sweeps(instances=runs, sweeps=sweeps),
             note="smoothness restored, exponent of the recursion",
         ),
     ), (eq_63.RECURSION, enough)

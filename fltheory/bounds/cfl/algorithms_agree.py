@@ -24,21 +24,23 @@ from typing import Any
 import numpy as np
 from sympy import Eq
 
-from fltheory.bounds._algebra import family
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
-from fltheory.bounds._symbols import t
 from fltheory.bounds.cfl._round import unit
 from fltheory.bounds.cfl._symbols import T
-from fltheory.functions import Kinked
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.functions import Kinked
+from fltheory.bounds.quantities import family
+from fltheory.bounds.space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.symbols import t
 
-first = family("cfl_first", r"\omega^{(1)}_{<0>}", "global models of Algorithm 1 with uniform weights")
-second = family("cfl_second", r"\omega^{(2)}_{<0>}", "global models of Algorithm 2")
+first = family(
+    "first", r"\omega^{(1)}_{<0>}", "global models of Algorithm 1 with uniform weights", shape=("rounds", "dim")
+)
+second = family("second", r"\omega^{(2)}_{<0>}", "global models of Algorithm 2", shape=("rounds", "dim"))
 
 
 def realise(point: Params) -> dict[str, Any]:
     """Run both algorithms."""
-    return {"cfl_T": point["T"], "cfl_first": _run(point, weighted=True), "cfl_second": _run(point, weighted=False)}
+    return {"T": point["T"], "first": _run(point, weighted=True), "second": _run(point, weighted=False)}
 
 
 def _run(point: Params, *, weighted: bool) -> list[Any]:
@@ -78,7 +80,7 @@ claim = Claim(
     id="cfl.algorithms-agree",
     kind=Kind.IDENTITY,
     title="Algorithm 1 with uniform weights equals Algorithm 2",
-    source=Source("cfl", "Algorithms 1 and 2"),
+    citation=Citation("cfl", "Algorithms 1 and 2"),
     forms=(Form(statement=Eq(first[t], second[t], evaluate=False), over=((t, 1, T + 1),)),),
     check=Instances(
         space=Space(

@@ -32,16 +32,17 @@ from typing import Any
 
 from sympy import Le, Rational
 
-from fltheory.bounds._algebra import Inner, NormSq, function, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import L, mu
-from fltheory.functions import Kinked
+from fltheory.bounds.algebra import Inner, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.functions import Kinked
+from fltheory.bounds.quantities import function, scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import L, mu
 
-x = scalar("cfl_x", "x", "any vector")
-y = scalar("cfl_y", "y", "any vector")
-f = function("cfl_f", "f_{t,i}(<0>)", "local objective of a round")
-grad_f = function("cfl_grad_f", r"\nabla f_{t,i}(<0>)", "its gradient")
+x = scalar("x", "x", "any vector", shape=("dim",))
+y = scalar("y", "y", "any vector", shape=("dim",))
+f = function("f", "f_{t,i}(<0>)", "local objective of a round")
+grad_f = function("grad_f", r"\nabla f_{t,i}(<0>)", "its gradient")
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -52,10 +53,10 @@ def realise(point: Params) -> dict[str, Any]:
     return {
         "mu": low,
         "L": high,
-        "cfl_x": point["x"],
-        "cfl_y": point["y"],
-        "cfl_f": lambda w: functions.value(0, w),
-        "cfl_grad_f": lambda w: functions.gradient(0, w),
+        "x": point["x"],
+        "y": point["y"],
+        "f": lambda w: functions.value(0, w),
+        "grad_f": lambda w: functions.gradient(0, w),
     }
 
 
@@ -67,11 +68,12 @@ claim = Claim(
     id="cfl.assumption-1",
     kind=Kind.LEMMA,
     title="inequality for smooth and convex functions",
-    source=Source("cfl", "Assumption 1"),
+    citation=Citation("cfl", "Assumption 1"),
     forms=(
         Form(statement=(Le(cocoercive, f(x) - f(y) - Inner(grad_f(x), step)), Le(mu, L))),
         Form(
             variant="corrected",
+            intended=("published",),
             statement=(Le(cocoercive, f(x) - f(y) - Inner(grad_f(y), step)), Le(mu, L)),
             note="gradient at y",
         ),

@@ -28,19 +28,20 @@ from typing import Any
 import numpy as np
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import family
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Params
-from fltheory.bounds._symbols import N
 from fltheory.bounds.cfl._round import client, direction, grad_tilde, nu, realise, space, step
 from fltheory.bounds.cfl._symbols import K, now, p, s
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.quantities import family
+from fltheory.bounds.space import Params
+from fltheory.bounds.symbols import N
 
 round_noise = family(
-    "cfl_round_noise",
+    "round_noise",
     r"\nu_{<0>,<1>,<2>}",
     "noise of a local step, or of the gradient remembered from an earlier round",
     first=(1, 1, 1),
     random=True,
+    shape=("rounds", "clients", "steps", "dim"),
 )
 
 
@@ -48,9 +49,9 @@ def with_noisy_memory(point: Params) -> dict[str, Any]:
     """Add a noise to every remembered gradient; any numbers will do, so the points of the past serve."""
     held = point["past"][:-1]
     made = realise(point, memory_noise=held)
-    fresh = made["cfl_nu"]
+    fresh = made["nu"]
     frozen = held[None, :, :, None] + 0 * fresh[:, None]
-    return {**made, "cfl_round_noise": np.concatenate([frozen, fresh[:, None]], axis=1)}
+    return {**made, "round_noise": np.concatenate([frozen, fresh[:, None]], axis=1)}
 
 
 at = (client, step - 1)
@@ -60,7 +61,7 @@ claim = Claim(
     id="cfl.eq-33",
     kind=Kind.IDENTITY,
     title="noise of a local step of CFL-R",
-    source=Source("cfl", "(33)"),
+    citation=Citation("cfl", "(33)"),
     forms=(
         Form(
             statement=Eq(direction[at], grad_tilde[at] + Sum(p[s] * nu[client, step], (s, 1, now)), evaluate=False),

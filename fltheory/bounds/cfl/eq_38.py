@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from sympy import Eq
 
-from fltheory.bounds._algebra import EE, Inner, NormSq
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._symbols import w_star
+from fltheory.bounds.algebra import EE, Inner, NormSq
 from fltheory.bounds.cfl._round import realise, space, update
 from fltheory.bounds.cfl._symbols import w_t
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.symbols import w_star
 
 
 def expansion(sign: int) -> Eq:
@@ -41,10 +41,10 @@ claim = Claim(
     id="cfl.eq-38",
     kind=Kind.IDENTITY,
     title="one-step expansion",
-    source=Source("cfl", "(38)"),
+    citation=Citation("cfl", "(38)"),
     forms=(
         Form(statement=expansion(-1)),
-        Form(variant="corrected", statement=expansion(1), note="plus"),
+        Form(variant="corrected", intended=("published",), statement=expansion(1), note="plus"),
     ),
     check=Instances(space=space(rate=1.0), realise=realise),
 )

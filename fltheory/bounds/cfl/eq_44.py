@@ -32,9 +32,7 @@ from typing import Any
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, Inner, Norm, NormSq
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._symbols import L, N, mu, w_star
+from fltheory.bounds.algebra import EE, Inner, Norm, NormSq
 from fltheory.bounds.cfl._round import (
     NOISE,
     WEIGHTS,
@@ -49,6 +47,8 @@ from fltheory.bounds.cfl._round import (
     w,
 )
 from fltheory.bounds.cfl._symbols import K, epsilon, eta, now, p, s, w_t
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.symbols import L, N, mu, w_star
 
 away = w_t - w_star
 here = w[client, step - 1]
@@ -71,7 +71,7 @@ claim = Claim(
     id="cfl.eq-44",
     kind=Kind.LEMMA,
     title="inner product of the update",
-    source=Source("cfl", "(44)"),
+    citation=Citation("cfl", "(44)"),
     forms=(
         Form(statement=Le(-inner, bound(summed, printed)), note="sign of (38), objective of (4)"),
         Form(

@@ -51,9 +51,7 @@ from typing import Any
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, Inner, NormSq
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._symbols import L, N
+from fltheory.bounds.algebra import EE, Inner, NormSq
 from fltheory.bounds.cfl._round import (
     FASTEST,
     NOISE,
@@ -73,7 +71,9 @@ from fltheory.bounds.cfl._round import (
     w,
 )
 from fltheory.bounds.cfl._symbols import K, c_B, c_G, eta, eta_l, now, p, s, sigma_sq, w_t
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.symbols import L, N
+from fltheory.problems.problem import Origin
 
 at = (client, step - 1)
 drift = EE(NormSq(w[at] - w_t))
@@ -102,7 +102,7 @@ claim = Claim(
     id="cfl.eq-50",
     kind=Kind.LEMMA,
     title="size of the update",
-    source=Source("cfl", "(50)"),
+    citation=Citation("cfl", "(50)"),
     forms=(
         Form(statement=published, where=where, note="with information loss"),
         Form(

@@ -38,12 +38,12 @@ from __future__ import annotations
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._symbols import L, N
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._round import FASTEST, NOISE, WEIGHTS, client, grad_tilde, realise, space, step, w
 from fltheory.bounds.cfl._symbols import K, eta_l, now, p, s, sigma_sq, w_t
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.symbols import L, N
+from fltheory.problems.problem import Origin
 
 moved = EE(NormSq(w[client, step] - w_t))
 gradients = step * eta_l**2 * Sum(EE(NormSq(grad_tilde[client, s - 1])), (s, 1, step))
@@ -54,7 +54,7 @@ claim = Claim(
     id="cfl.eq-52",
     kind=Kind.LEMMA,
     title="local drift against local gradients",
-    source=Source("cfl", "(52)"),
+    citation=Citation("cfl", "(52)"),
     forms=(
         Form(statement=Le(moved, gradients + step * eta_l**2 * sigma_sq), over=everywhere),
         Form(

@@ -31,9 +31,7 @@ from functools import partial
 
 from sympy import Le, sqrt
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._symbols import L, N
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._round import (
     FASTEST,
     NOISE,
@@ -49,7 +47,9 @@ from fltheory.bounds.cfl._round import (
     w,
 )
 from fltheory.bounds.cfl._symbols import K, c_B, c_G, eta_l, now, p, sigma_sq, w_t
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.symbols import L, N
+from fltheory.problems.problem import Origin
 
 moved = EE(NormSq(w[client, step] - w_t))
 everywhere = ((client, 1, N), (step, 1, K))
@@ -60,7 +60,7 @@ claim = Claim(
     id="cfl.eq-58",
     kind=Kind.LEMMA,
     title="local drift against the gap",
-    source=Source("cfl", "(58)"),
+    citation=Citation("cfl", "(58)"),
     forms=(
         Form(statement=Le(moved, top / (1 - 2 * K**2 * eta_l**2 * L**2 * c_B)), where=where, over=everywhere),
         Form(

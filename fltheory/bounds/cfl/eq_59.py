@@ -54,9 +54,7 @@ from functools import partial
 
 from sympy import Le
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._symbols import L, N, mu, w_star
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._round import (
     FASTEST,
     NOISE,
@@ -71,7 +69,9 @@ from fltheory.bounds.cfl._round import (
     update,
 )
 from fltheory.bounds.cfl._symbols import K, c_B, c_G, eta, eta_l, now, p, sigma_sq, w_t
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.symbols import L, N, mu, w_star
+from fltheory.problems.problem import Origin
 
 after = EE(NormSq(w_t + update - w_star))
 before = (1 - mu * eta / 2) * NormSq(w_t - w_star)
@@ -85,7 +85,7 @@ claim = Claim(
     id="cfl.eq-59",
     kind=Kind.LEMMA,
     title="one round before simplification",
-    source=Source("cfl", "(59)"),
+    citation=Citation("cfl", "(59)"),
     forms=(
         Form(
             statement=Le(

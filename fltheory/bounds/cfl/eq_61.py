@@ -35,23 +35,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Ge, Gt, Le, Rational, sqrt
+from sympy import Eq, Ge, Gt, Le, Rational, sqrt
 
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import L
 from fltheory.bounds.cfl._symbols import K, c_B, eta, eta_g, eta_l
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import L
 
 
 def realise(point: Params) -> dict[str, Any]:
     """Return rates whose product is the step."""
     return {
-        "cfl_K": point["K"],
+        "K": point["K"],
         "L": point["L"],
-        "cfl_c_B": point["c"],
-        "cfl_eta_g": point["eta_g"],
-        "cfl_eta_l": point["x"] / (point["L"] * point["K"]),
-        "cfl_eta": point["x"] / point["L"] * point["eta_g"],
+        "c_pB": point["c"],
+        "eta_g": point["eta_g"],
+        "eta_l": point["x"] / (point["L"] * point["K"]),
+        "eta": point["x"] / point["L"] * point["eta_g"],
     }
 
 
@@ -69,7 +69,7 @@ claim = Claim(
     id="cfl.eq-61",
     kind=Kind.IDENTITY,
     title="condition on the step",
-    source=Source("cfl", "(60), (61) and below"),
+    citation=Citation("cfl", "(60), (61) and below"),
     forms=(
         Form(statement=Le(eta, root), premises=(condition,), note="from (60) to (61)"),
         Form(variant="published@converse", statement=condition, premises=(Le(eta, root),), note="from (61) to (60)"),
@@ -92,6 +92,10 @@ claim = Claim(
         Form(
             variant="sharp@half-step", statement=Le(ratio, Rational(5, 4)), premises=(half,), note="5/4 in place of 12"
         ),
+    ),
+    assumptions=(
+        Assumption("the step is the product of its rates", Eq(eta, K * eta_l * eta_g, evaluate=False)),
+        Assumption("the constant of Lemma 3.5 is at least one", Ge(c_B, 1)),
     ),
     check=Instances(
         space=Space(

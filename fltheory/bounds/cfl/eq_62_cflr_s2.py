@@ -29,14 +29,22 @@ Source: Guo, Lin, Tang, 2021, appendix B.4, (62), (64).
 
 from __future__ import annotations
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds.cfl._recursion import CFLR_S2, STEP, corrected, published, runs
+from sympy import Sum
+
+from fltheory.bounds.cfl import _observed
+from fltheory.bounds.cfl._rate_symbols import D, G
+from fltheory.bounds.cfl._recursion import STEP, constants, corrected, p_sq, published, runs, t_now
+from fltheory.bounds.cfl._symbols import s
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+
+CFLR_S2 = constants(Sum(1 / t_now**2, (s, 1, t_now)), G**2 + D**2 * p_sq)
+"""Weights are 1/t for all rounds so far."""
 
 claim = Claim(
     id="cfl.eq-62-cflr-s2",
     kind=Kind.BOUND,
     title="one-round recursion of CFL-R in scenario S2",
-    source=Source("cfl", "(62)"),
+    citation=Citation("cfl", "(62)"),
     forms=(
         Form(variant="published@centred", statement=published, where=CFLR_S2),
         Form(
@@ -57,4 +65,5 @@ claim = Claim(
     assumptions=(STEP,),
     uses=("cfl.eq-59", "cfl.eq-61", "cfl.lemma-3.5.2"),
     check=runs("S2-centred", remembers=True),
+    observation=_observed.recursion(True),
 )

@@ -32,14 +32,22 @@ Source: Guo, Lin, Tang, 2021, appendix B.4, (62), (66).
 
 from __future__ import annotations
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds.cfl._recursion import FEDAVG, FEDAVG_PRINTED, STEP, corrected, published, runs
+from sympy import Integer
+
+from fltheory.bounds.cfl import _observed
+from fltheory.bounds.cfl._rate_symbols import D, G
+from fltheory.bounds.cfl._recursion import STEP, constants, corrected, p_now, published, runs, t_now
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+
+FEDAVG = constants(Integer(1), G**2 + D**2)
+FEDAVG_PRINTED = ((p_now, t_now), *constants(Integer(1), G**2 + D**2, p_now))
+"""The weight of the current round is 1, of all earlier ones 0."""
 
 claim = Claim(
     id="cfl.eq-62-fedavg",
     kind=Kind.BOUND,
     title="one-round recursion of FedAvg",
-    source=Source("cfl", "(62)"),
+    citation=Citation("cfl", "(62)"),
     forms=(
         Form(
             variant="published@literal",
@@ -50,6 +58,7 @@ claim = Claim(
         ),
         Form(
             variant="published@centred",
+            intended=("published@literal",),
             statement=published,
             where=FEDAVG,
             note="sum of p_tau, which is 1, in c_1; new clients, or drifts that sum to zero",
@@ -72,4 +81,5 @@ claim = Claim(
     assumptions=(STEP,),
     uses=("cfl.eq-59", "cfl.eq-61"),
     check=runs("S1", "S1-centred", "S2-centred", remembers=False),
+    observation=_observed.recursion(False),
 )

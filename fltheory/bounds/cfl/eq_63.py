@@ -32,18 +32,21 @@ from typing import Any
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import Norm, NormSq, family, scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import mu, t, w_star
+from fltheory.bounds.algebra import Norm, NormSq
 from fltheory.bounds.cfl._symbols import T, eta
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import mu, t, w_star
+from fltheory.problems.problem import Origin
 
-models = family("cfl_models", r"\omega_{<0>}", "global models")
-gaps = family("cfl_gaps", r"\left(f(\omega_{<0>}) - f^*\right)", "gaps of the global models")
-mean_gap = scalar("cfl_mean_gap", r"f(\omega_F) - f^*", "gap of the weighted mean of the models")
-c_1 = family("cfl_c_1_t", "c_1(<0>)", "constant in front of the squared step")
-c_2 = family("cfl_c_2_t", "c_2(<0>)", "constant in front of the cubed step")
+models = family("models", r"\omega_{<0>}", "global models", shape=("rounds", "dim"))
+gaps = family(
+    "gaps", r"\left(f(\omega_{<0>}) - f^*\right)", "gaps of the global models", shape=("rounds",), domain="nonnegative"
+)
+mean_gap = scalar("mean_gap", r"f(\omega_F) - f^*", "gap of the weighted mean of the models", domain="nonnegative")
+c_1 = family("c_1_at", "c_1(<0>)", "constant in front of the squared step", shape=("rounds",), domain="nonnegative")
+c_2 = family("c_2_at", "c_2(<0>)", "constant in front of the cubed step", shape=("rounds",), domain="nonnegative")
 
 q = (1 - mu * eta / 2) ** (1 - t)
 total = Sum(q, (t, 1, T))
@@ -77,15 +80,15 @@ def realise(point: Params) -> dict[str, Any]:
     mean = sum(weights[n] * path[n] for n in range(last)) / sum(weights)
     return {
         "mu": low,
-        "cfl_eta": step,
-        "cfl_eta_max": step,
-        "cfl_T": last,
+        "eta": step,
+        "eta_max": step,
+        "T": last,
         "w_star": 0 * path[0],
-        "cfl_models": path,
-        "cfl_gaps": gap,
-        "cfl_mean_gap": curvature * (mean * mean).sum() / 2,
-        "cfl_c_1_t": first,
-        "cfl_c_2_t": point["c_2"],
+        "models": path,
+        "gaps": gap,
+        "mean_gap": curvature * (mean * mean).sum() / 2,
+        "c_1_at": first,
+        "c_2_at": point["c_2"],
     }
 
 
@@ -105,7 +108,7 @@ claim = Claim(
     id="cfl.eq-63",
     kind=Kind.LEMMA,
     title="from the recursion to the weighted mean",
-    source=Source("cfl", "(63)"),
+    citation=Citation("cfl", "(63)"),
     forms=(
         Form(
             statement=Le(mean_gap, Sum(q * (after(Norm) + c_1[t] * eta + c_2[t] * eta**2), (t, 1, T)) / (eta * total)),

@@ -26,10 +26,10 @@ Source: Guo et al., 2021, (68), with the constants defined above (62).
 
 from __future__ import annotations
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds._symbols import L
 from fltheory.bounds.cfl._sums import CHECK, forms, log_over_T, scenario
 from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, eta_g, sigma_sq
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.symbols import L
 
 case = scenario("s2")
 published, sharp = forms(
@@ -40,7 +40,7 @@ claim = Claim(
     id="cfl.eq-68",
     kind=Kind.IDENTITY,
     title="weighted mean of c_2, CFL-R, scenario S2",
-    source=Source("cfl", "(68)"),
+    citation=Citation("cfl", "(68)"),
     forms=(published, sharp),
     uses=("cfl.lemma-a.6", "cfl.eq-63"),
     check=CHECK,

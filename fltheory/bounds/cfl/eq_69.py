@@ -26,10 +26,10 @@ Source: Guo et al., 2021, (69), with the constants defined above (62).
 
 from __future__ import annotations
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds._symbols import N
 from fltheory.bounds.cfl._sums import CHECK, forms, log_over_T, scenario
 from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, sigma_sq
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.symbols import N
 
 case = scenario("s1")
 published, sharp = forms(case["c_1"], case["mean_1"], log_over_T * (G_sq + D_sq + sigma_sq / (N * K)))
@@ -38,7 +38,7 @@ claim = Claim(
     id="cfl.eq-69",
     kind=Kind.IDENTITY,
     title="weighted mean of c_1, CFL-R, scenario S1",
-    source=Source("cfl", "(69)"),
+    citation=Citation("cfl", "(69)"),
     forms=(published, sharp),
     uses=("cfl.lemma-a.6", "cfl.eq-63"),
     check=CHECK,

@@ -19,10 +19,10 @@ Source: Guo et al., 2021, (71), with the constants defined above (62).
 
 from __future__ import annotations
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds._symbols import N
 from fltheory.bounds.cfl._sums import CHECK, forms, scenario
 from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, sigma_sq
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.symbols import N
 
 case = scenario("fedavg")
 published, sharp = forms(case["c_1"], case["mean_1"], G_sq + D_sq + sigma_sq / (N * K))
@@ -31,7 +31,7 @@ claim = Claim(
     id="cfl.eq-71",
     kind=Kind.IDENTITY,
     title="weighted mean of c_1, FedAvg",
-    source=Source("cfl", "(71)"),
+    citation=Citation("cfl", "(71)"),
     forms=(published, sharp),
     uses=("cfl.lemma-a.6", "cfl.eq-63"),
     check=CHECK,

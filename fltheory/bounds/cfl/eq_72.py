@@ -19,10 +19,10 @@ Source: Guo et al., 2021, (72), with the constants defined above (62).
 
 from __future__ import annotations
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds._symbols import L
 from fltheory.bounds.cfl._sums import CHECK, forms, scenario
 from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, eta_g, sigma_sq
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.symbols import L
 
 case = scenario("fedavg")
 published, sharp = forms(case["c_2"], case["mean_2"], L * sigma_sq / (eta_g**2 * K) + L * (D_sq + G_sq) / eta_g**2)
@@ -31,7 +31,7 @@ claim = Claim(
     id="cfl.eq-72",
     kind=Kind.IDENTITY,
     title="weighted mean of c_2, FedAvg",
-    source=Source("cfl", "(72)"),
+    citation=Citation("cfl", "(72)"),
     forms=(published, sharp),
     uses=("cfl.lemma-a.6", "cfl.eq-63"),
     check=CHECK,

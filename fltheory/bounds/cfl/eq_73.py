@@ -37,10 +37,10 @@ Source: Guo et al., 2021, (73) and (74).
 
 from __future__ import annotations
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds._symbols import N, mu
 from fltheory.bounds.cfl._sums import LAST_STEP, last_step
 from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, T, eta_g, sigma_sq
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.symbols import N, mu
 
 slow = G_sq / (mu * T) + D_sq / (mu * T**2) + sigma_sq / (mu * N * K * T**2)
 fast = (K * G_sq + sigma_sq) / (mu**2 * eta_g**2 * K * T**2) + D_sq / (mu**2 * eta_g**2 * T**3)
@@ -50,7 +50,7 @@ claim = Claim(
     id="cfl.eq-73",
     kind=Kind.LEMMA,
     title="last step to the strongly convex rate, CFL-R, scenario S2",
-    source=Source("cfl", "(73) and (74)"),
+    citation=Citation("cfl", "(73) and (74)"),
     forms=forms,
     assumptions=assumptions,
     uses=("cfl.eq-67", "cfl.eq-68", "cfl.eq-63", "cfl.lemma-a.1"),

@@ -37,10 +37,10 @@ Source: Guo et al., 2021, (77) and (78).
 
 from __future__ import annotations
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds._symbols import N, mu
 from fltheory.bounds.cfl._sums import LAST_STEP, last_step
 from fltheory.bounds.cfl._symbols import D_sq, G_sq, K, T, eta_g, sigma_sq
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.symbols import N, mu
 
 slow = (G_sq + D_sq) / (mu * T) + sigma_sq / (mu * N * K * T)
 fast = sigma_sq / (mu**2 * eta_g**2 * K * T**2) + (G_sq + D_sq) / (mu**2 * eta_g**2 * T**2)
@@ -50,7 +50,7 @@ claim = Claim(
     id="cfl.eq-77",
     kind=Kind.LEMMA,
     title="last step to the strongly convex rate, FedAvg",
-    source=Source("cfl", "(77) and (78)"),
+    citation=Citation("cfl", "(77) and (78)"),
     forms=forms,
     assumptions=assumptions,
     uses=("cfl.eq-71", "cfl.eq-72", "cfl.eq-63", "cfl.lemma-a.1"),

@@ -43,19 +43,26 @@ import numpy as np
 from sympy import Ge, Le, Max, Min
 
 from fltheory.algorithms.cflr import CFLR
-from fltheory.bounds._algebra import Env, scalar
-from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Method, Source
-from fltheory.bounds._space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.algebra import Env
 from fltheory.bounds.cfl._moments import Moments
-from fltheory.experiment import Experiment
+from fltheory.bounds.claim import Citation, Claim, Experiments, Form, Instances, Kind, Method
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space
 from fltheory.participation import Participation
 from fltheory.quadratic.generators import noisy_quadratic
 from fltheory.quadratic.problem import Quadratic
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.trajectories import Trajectories
 
-cflr = scalar("fig_cflr", r"\ell_{\mathrm{CFL\text{-}R}}", "expected loss of CFL-R at its best rate, squared")
-fedavg = scalar("fig_fedavg", r"\ell_{\mathrm{FedAvg}}", "expected loss of FedAvg at its best rate, squared")
-fedprox = scalar("fig_fedprox", r"\ell_{\mathrm{FedProx}}", "expected loss of FedProx at its best rate, squared")
+cflr = scalar(
+    "cflr", r"\ell_{\mathrm{CFL\text{-}R}}", "expected loss of CFL-R at its best rate, squared", domain="nonnegative"
+)
+fedavg = scalar(
+    "fedavg", r"\ell_{\mathrm{FedAvg}}", "expected loss of FedAvg at its best rate, squared", domain="nonnegative"
+)
+fedprox = scalar(
+    "fedprox", r"\ell_{\mathrm{FedProx}}", "expected loss of FedProx at its best rate, squared", domain="nonnegative"
+)
 MEANINGS = {
     "sc": "strongly convex",
     "gc": "general convex",
@@ -63,22 +70,24 @@ MEANINGS = {
     "small": "small round drift",
 }
 margins = {
-    name: scalar(f"fig_margin_{name}", rf"m_{{\mathrm{{{name}}}}}", f"FedAvg's loss over CFL-R's, squared, {meaning}")
+    name: scalar(f"margin_{name}", rf"m_{{\mathrm{{{name}}}}}", f"FedAvg's loss over CFL-R's, squared, {meaning}")
     for name, meaning in MEANINGS.items()
 }
 best_rate = {
-    name: scalar(f"fig_rate_{name}", rf"\eta_{{\mathrm{{{shown}}}}}", f"best constant local rate of {shown}")
+    name: scalar(f"rate_{name}", rf"\eta_{{\text{{{shown}}}}}", f"best constant local rate of {shown}")
     for name, shown in (("cflr", "CFL-R"), ("fedavg", "FedAvg"), ("fedprox", "FedProx"))
 }
 leads = {
     name: scalar(
-        f"fig_lead_{name}",
+        f"lead_{name}",
         rf"d_{{\mathrm{{{name}}}}}",
         f"best rate of CFL-R less the larger one of the others, {MEANINGS[name]}",
     )
     for name in MEANINGS
 }
-resolution = scalar("fig_resolution", r"\epsilon_\eta", "difference of two rates that is not told apart")
+resolution = scalar(
+    "resolution", r"\epsilon_\eta", "difference of two rates that is not told apart", domain="nonnegative"
+)
 
 DRIFTS = {"SRD": 0.01, "BRD": 100.0}
 SMOOTH = {"SL": 5.0, "LL": 20.0}
@@ -162,9 +171,9 @@ def rates(point: Params) -> Env:
     found = {setting: best(setting) for setting in set(compared.values())}
     lead = {setting: one["cflr"] - max(one["fedavg"], one["fedprox"]) for setting, one in found.items()}
     return {
-        **{f"fig_rate_{name}": value for name, value in found[point["setting"]].items()},
-        **{f"fig_lead_{name}": lead[setting] for name, setting in compared.items()},
-        "fig_resolution": TOLD_APART * max(value for one in found.values() for value in one.values()),
+        **{f"rate_{name}": value for name, value in found[point["setting"]].items()},
+        **{f"lead_{name}": lead[setting] for name, setting in compared.items()},
+        "resolution": TOLD_APART * max(value for one in found.values() for value in one.values()),
     }
 
 
@@ -190,16 +199,16 @@ def runs(*, centred: bool, averaged: bool = False, margin: bool = False) -> Expe
     def ratios(point: Params, _: Any, __: Any) -> Env:
         compared = related(point["setting"])
         found = {setting: ratio(point, setting) for setting in set(compared.values())}
-        return {f"fig_margin_{name}": found[setting] for name, setting in compared.items()}
+        return {f"margin_{name}": found[setting] for name, setting in compared.items()}
 
     def quantities(point: Params, run: Experiment, curves: Trajectories) -> Env:
         instance = run.problem
         assert isinstance(instance, Quadratic)
         curve = "average_gap" if averaged else "gradient_norm_sq"
         return {
-            "fig_cflr": float(curves.curve(curve)[0, -1]),
-            "fig_fedavg": tuned(point, instance, averaged=averaged, remembers=False)[1],
-            "fig_fedprox": tuned(point, instance, averaged=averaged, remembers=False, prox=1.0)[1],
+            "cflr": float(curves.curve(curve)[0, -1]),
+            "fedavg": tuned(point, instance, averaged=averaged, remembers=False)[1],
+            "fedprox": tuned(point, instance, averaged=averaged, remembers=False, prox=1.0)[1],
         }
 
     if margin:
@@ -215,7 +224,7 @@ claim = Claim(
     id="cfl.figure-1",
     kind=Kind.RATE,
     title="CFL-R has the smallest loss in all eight settings",
-    source=Source("cfl", "Figure 1, Table 2"),
+    citation=Citation("cfl", "Figure 1, Table 2"),
     forms=(
         Form(variant="published@final", statement=wins),
         Form(variant="published@final-drawn", statement=wins, check=runs(centred=False)),

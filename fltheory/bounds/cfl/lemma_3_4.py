@@ -37,16 +37,17 @@ from typing import Any
 
 from sympy import Eq, Le, sqrt
 
-from fltheory.bounds._algebra import EE, NormSq, scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._symbols import grad
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space, ratio
+from fltheory.problems.problem import Origin
 
-A = scalar("cfl_growth", "A", "growth of the drift with the gradient, in Lemma 3.4")
-B = scalar("cfl_floor", "B", "root of the bound on the squared drift at a stationary point, in Lemma 3.4")
-varsigma = scalar("cfl_varsigma", r"\varsigma_i", "difference of global and local gradient", random=True)
-grad_i = scalar("cfl_grad_i", r"\nabla f_i(\omega)", "gradient of a client's objective", random=True)
+A = scalar("A", "A", "growth of the drift with the gradient, in Lemma 3.4", domain="nonnegative")
+B = scalar("B", "B", "root of the bound on the squared drift at a stationary point, in Lemma 3.4", domain="nonnegative")
+varsigma = scalar("varsigma", r"\varsigma_i", "difference of global and local gradient", random=True, shape=("dim",))
+grad_i = scalar("grad_i", r"\nabla f_i(\omega)", "gradient of a client's objective", random=True, shape=("dim",))
 
 
 def realise(point: Params, *, moving: bool) -> dict[str, Any]:
@@ -59,11 +60,11 @@ def realise(point: Params, *, moving: bool) -> dict[str, Any]:
     # Shorten the drift rationally: dividing by the larger of 1 and the squared excess keeps it within what is allowed.
     drift = point["drift"] / max(length / allowed, 1 + 0 * allowed) if allowed > 0 else 0 * point["drift"]
     return {
-        "cfl_growth": point["A"],
-        "cfl_floor": point["B"],
-        "cfl_grad": grads,
-        "cfl_varsigma": [drift, -drift],
-        "cfl_grad_i": [grads[0] - drift, grads[1] + drift],
+        "A": point["A"],
+        "B": point["B"],
+        "grad": grads,
+        "varsigma": [drift, -drift],
+        "grad_i": [grads[0] - drift, grads[1] + drift],
         "chance": [ratio(point, 1, 2)] * 2,
     }
 
@@ -87,7 +88,7 @@ claim = Claim(
     id="cfl.lemma-3.4",
     kind=Kind.LEMMA,
     title="squared norm of a local gradient",
-    source=Source("cfl", "Lemma 3.4, (12) and (15)"),
+    citation=Citation("cfl", "Lemma 3.4, (12) and (15)"),
     forms=(
         Form(statement=lemma, note="the model does not depend on the drift"),
         Form(variant="published@eq-15", statement=Le(local, (A + 1) * size + B), note="last line of the proof"),
@@ -97,7 +98,7 @@ claim = Claim(
             check=moving,
             note="as used in (49), at a model that the client has moved",
         ),
-        Form(variant="corrected@eq-15", statement=lemma, note="squares restored"),
+        Form(variant="corrected@eq-15", intended=("published@eq-15",), statement=lemma, note="squares restored"),
         Form(
             variant="corrected@dependent-model",
             statement=Le(local, (sqrt(size) + sqrt(A**2 * size + B**2)) ** 2),

@@ -30,10 +30,10 @@ from functools import partial
 
 from sympy import Le, sqrt
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._drift import BOUNDED, FIXED, realise, space
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, grad, local_grad, now
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 
 size = EE(NormSq(grad))
 local = EE(NormSq(local_grad[now]))
@@ -44,7 +44,7 @@ claim = Claim(
     id="cfl.lemma-3.5.1",
     kind=Kind.LEMMA,
     title="drift of FedAvg",
-    source=Source("cfl", "Lemma 3.5 (1), (18)"),
+    citation=Citation("cfl", "Lemma 3.5 (1), (18)"),
     forms=(
         Form(statement=lemma, assumptions=(*BOUNDED, FIXED), note="the model does not depend on the drifts"),
         Form(

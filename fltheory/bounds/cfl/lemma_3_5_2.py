@@ -22,7 +22,7 @@ bound fails even with independent rounds (form ``published@fixed-client``). A su
 .. math:: \mathbb E\Bigl\|\sum_\tau p_{\tau,i}\nabla f_{\tau,i}\Bigr\|^2 \le (1 + B^2 + A^2)\,\mathbb E\|\nabla f\|^2
    + G^2 + D^2,
 
-attained by equal drifts: memory does not help against a drift that stays. With (21), exchanging the letters back
+attained by equal drifts: memory does not help against a drift that stays. With (21), exchanging the symbols back
 gives the lemma for independent rounds (``corrected@eq-21``). For a fixed client, Minkowski's inequality gives
 
 .. math:: \mathbb E\Bigl\|\sum_\tau p_{\tau,i}\nabla f_{\tau,i}\Bigr\|^2 \le
@@ -40,10 +40,10 @@ from functools import partial
 
 from sympy import Le, Sum, sqrt
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._drift import BOUNDED, FIXED, ROUNDS, SAME, WEIGHTS, realise, space
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, grad, local_grad, now, p, s
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 
 size = EE(NormSq(grad))
 remembered = EE(NormSq(Sum(p[s] * local_grad[s], (s, 1, now))))
@@ -58,7 +58,7 @@ claim = Claim(
     id="cfl.lemma-3.5.2",
     kind=Kind.LEMMA,
     title="drift of CFL-R, same clients in all rounds",
-    source=Source("cfl", "Lemma 3.5 (2), (21)"),
+    citation=Citation("cfl", "Lemma 3.5 (2), (21)"),
     forms=(
         Form(statement=lemma, note="round drifts as Assumption 5 allows them, dependent over rounds"),
         Form(
@@ -89,6 +89,7 @@ claim = Claim(
         ),
         Form(
             variant="corrected@eq-21",
+            intended=("published@eq-21",),
             statement=lemma,
             assumptions=(*drawn, ROUNDS),
             check=independent,

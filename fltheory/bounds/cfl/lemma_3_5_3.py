@@ -38,10 +38,10 @@ from functools import partial
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._drift import BOUNDED, FIXED, FRESH, ROUNDS, WEIGHTS, realise, space
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, delta, grad, local_grad, now, p, s, xi
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 
 size = EE(NormSq(grad))
 remembered = EE(NormSq(Sum(p[s] * local_grad[s], (s, 1, now))))
@@ -55,7 +55,7 @@ claim = Claim(
     id="cfl.lemma-3.5.3",
     kind=Kind.LEMMA,
     title="drift of CFL-R, new clients every round",
-    source=Source("cfl", "Lemma 3.5 (3), (24)"),
+    citation=Citation("cfl", "Lemma 3.5 (3), (24)"),
     forms=(
         Form(statement=Le(remembered, bound), note="round drifts as Assumption 5 allows them, dependent over rounds"),
         Form(
@@ -79,6 +79,7 @@ claim = Claim(
         ),
         Form(
             variant="corrected@eq-24",
+            intended=("published@eq-24",),
             statement=Le(size + EE(NormSq(Sum(p[s] * delta[s], (s, 1, now)))) + round_part, bound),
             assumptions=(*new, ROUNDS),
             check=independent,

@@ -37,14 +37,13 @@ from typing import Any
 import numpy as np
 from sympy import Le, Sum, exp
 
-from fltheory.bounds._algebra import BigO, family
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source, Sweep, Sweeps
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import mu, t
+from fltheory.bounds.algebra import BigO
 from fltheory.bounds.cfl._symbols import T, eta, eta_max
-from fltheory.problem import Origin
-
-d = family("cfl_d", "d_{<0>}", "a non-negative sequence", first=0)
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import mu, t
+from fltheory.bounds.technical_lemmas.sequences import d
+from fltheory.problems.problem import Origin
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -52,10 +51,10 @@ def realise(point: Params) -> dict[str, Any]:
     low, most, last = point["mu"], point["eta_max"], int(point["T"])
     return {
         "mu": low,
-        "cfl_eta_max": most,
-        "cfl_eta": (1 - np.exp(-low * most)) / low,
-        "cfl_T": last,
-        "cfl_d": np.eye(1, last + 2)[0],
+        "eta_max": most,
+        "eta": (1 - np.exp(-low * most)) / low,
+        "T": last,
+        "d": np.eye(1, last + 2)[0],
     }
 
 
@@ -63,9 +62,9 @@ def contracted(point: Params) -> dict[str, Any]:
     """Return a sequence and the step of a given contraction."""
     return {
         "mu": point["mu"],
-        "cfl_eta": (1 - point["contraction"]) / point["mu"],
-        "cfl_T": point["T"],
-        "cfl_d": point["d"],
+        "eta": (1 - point["contraction"]) / point["mu"],
+        "T": point["T"],
+        "d": point["d"],
     }
 
 
@@ -80,12 +79,12 @@ claim = Claim(
     id="cfl.lemma-a.1",
     kind=Kind.LEMMA,
     title="geometric weights give an exponential",
-    source=Source("cfl", "Lemma A.1, (7)"),
+    citation=Citation("cfl", "Lemma A.1, (7)"),
     forms=(
         Form(
             statement=Le(printed, BigO(mu * d[0] * exp(-mu * eta_max * T))),
             check=Sweeps(
-                source=Instances(space=Space({"T": Integer(1, 1000)}), realise=realise, rational=False),
+                instances=Instances(space=Space({"T": Integer(1, 1000)}), realise=realise, rational=False),
                 sweeps=(
                     Sweep("T", (10.0, 20.0, 40.0, 80.0, 160.0, 320.0), base),
                     Sweep("mu", (0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8), base),

@@ -23,40 +23,20 @@ Source: Guo et al., 2021, Lemma A.2, (8), after Karimireddy et al., 2020, Lemma 
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from sympy import Le, Rational, Sum, sqrt
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import t
 from fltheory.bounds.cfl._symbols import T, eta, eta_max
-from fltheory.bounds.cfl.lemma_a_1 import d
-
-c_1 = scalar("cfl_c_1", "c_1", "constant in front of the squared step")
-c_2 = scalar("cfl_c_2", "c_2", "constant in front of the cubed step")
-
-
-def realise(point: Params) -> dict[str, Any]:
-    """Return the sequence and the smallest of the three steps."""
-    first, last = point["d0"], point["T"]
-    slower, slowest = point["inverse 1"], point["inverse 2"]
-    return {
-        "cfl_T": last,
-        "cfl_d": [first, *point["d"]],
-        "cfl_c_1": first * slower**2 / (last + 1),
-        "cfl_c_2": first * slowest**3 / (last + 1),
-        "cfl_eta_max": point["eta_max"],
-        "cfl_eta": 1 / max(1 / point["eta_max"], slower, slowest),
-    }
-
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.symbols import t
+from fltheory.bounds.technical_lemmas.sequences import balanced, balanced_space, c_1, c_2, d
 
 claim = Claim(
     id="cfl.lemma-a.2",
     kind=Kind.LEMMA,
     title="constant step for a sublinear rate",
-    source=Source("cfl", "Lemma A.2, (8)"),
+    citation=Citation("cfl", "Lemma A.2, (8)"),
     forms=(
         Form(
             statement=Le(
@@ -67,17 +47,5 @@ claim = Claim(
             ),
         ),
     ),
-    check=Instances(
-        space=Space(
-            {
-                "T": Integer(0, 3),
-                "d0": Real(0.1, 5),
-                "d": Real(0, 3, shape=(4,)),
-                "eta_max": Real(0.1, 50, log=True),
-                "inverse 1": Real(0, 4),
-                "inverse 2": Real(0, 4),
-            }
-        ),
-        realise=realise,
-    ),
+    check=Instances(space=balanced_space("T"), realise=partial(balanced, rounds="T")),
 )

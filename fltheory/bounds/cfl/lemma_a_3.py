@@ -17,25 +17,23 @@ from typing import Any
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import NormSq, family, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import i
-
-count = scalar("cfl_count", r"\tau", "number of vectors or random variables")
-v = family("cfl_v", "v_{<0>}", "any vectors")
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import i
+from fltheory.bounds.technical_lemmas.vectors import count, v
 
 
 def realise(point: Params) -> dict[str, Any]:
     """Return the vectors."""
-    return {"cfl_count": point["count"], "cfl_v": point["v"]}
+    return {"count": point["count"], "v": point["v"]}
 
 
 claim = Claim(
     id="cfl.lemma-a.3",
     kind=Kind.LEMMA,
     title="relaxed triangle inequality",
-    source=Source("cfl", "Lemma A.3, (9)"),
+    citation=Citation("cfl", "Lemma A.3, (9)"),
     forms=(
         Form(
             statement=Le(

@@ -34,17 +34,16 @@ from typing import Any
 import numpy as np
 from sympy import Eq, Le, Sum
 
-from fltheory.bounds._algebra import EE, NormSq, family, scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
-from fltheory.bounds._symbols import i
+from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._symbols import sigma_sq
-from fltheory.bounds.cfl.lemma_a_3 import count
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.symbols import i
+from fltheory.bounds.technical_lemmas.vectors import Xi, count, mean
+from fltheory.problems.problem import Origin
 
-Xi = family("cfl_Xi", r"\Xi_{<0>}", "random vectors", random=True)
-mean = family("cfl_mean", r"\xi_{<0>}", "their means")
-M = scalar("cfl_M", "M", "growth of the variance with the squared mean")
+M = scalar("M", "M", "growth of the variance with the squared mean", domain="nonnegative")
 
 
 def realise(point: Params, *, common: bool) -> dict[str, Any]:
@@ -55,11 +54,11 @@ def realise(point: Params, *, common: bool) -> dict[str, Any]:
     variance = (own * own).sum(axis=1) + (shared * shared).sum(axis=1)
     rest = variance - point["M"] * (means * means).sum(axis=1)
     return {
-        "cfl_count": number,
-        "cfl_mean": means,
-        "cfl_Xi": [means + face[1:, None] * own + int(face[0]) * shared for face in faces],
-        "cfl_M": point["M"],
-        "cfl_sigma_sq": max([0 * rest[0], *rest]),
+        "count": number,
+        "mean": means,
+        "Xi": [means + face[1:, None] * own + int(face[0]) * shared for face in faces],
+        "M": point["M"],
+        "sigma_sq": max([0 * rest[0], *rest]),
         "chance": [ratio(point, 1, len(faces))] * len(faces),
     }
 
@@ -83,7 +82,7 @@ claim = Claim(
     id="cfl.lemma-a.4",
     kind=Kind.LEMMA,
     title="separating mean and variance",
-    source=Source("cfl", "Lemma A.4, (10)"),
+    citation=Citation("cfl", "Lemma A.4, (10)"),
     forms=(
         Form(statement=lemma, note="variables of any dependence, as printed"),
         Form(

@@ -21,37 +21,14 @@ Source: Guo et al., 2021, Lemma A.5, (11), after Karimireddy et al., 2020, Lemma
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from sympy import Ge
 
-from fltheory.bounds._algebra import Inner, NormSq, function, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import L, mu
-from fltheory.bounds.cfl.assumption_1 import x, y
-from fltheory.functions import Kinked
-
-z = scalar("cfl_z", "z", "any vector")
-h = function("cfl_h", "h(<0>)", "any smooth, strongly convex function")
-grad_h = function("cfl_grad_h", r"\nabla h(<0>)", "its gradient")
-
-
-def realise(point: Params) -> dict[str, Any]:
-    """Return one function and three points."""
-    low, high = point["mu"], point["mu"] * point["condition"]
-    slopes = {side: low + (high - low) * point[side] for side in ("left", "right")}
-    functions = Kinked(centre=point["centre"], knot=point["x"][None] + point["knot"], **slopes)
-    return {
-        "mu": low,
-        "L": high,
-        "cfl_x": point["x"],
-        "cfl_y": point["x"] + point["to y"],
-        "cfl_z": point["x"] + point["to z"],
-        "cfl_h": lambda w: functions.value(0, w),
-        "cfl_grad_h": lambda w: functions.gradient(0, w),
-    }
-
+from fltheory.bounds.algebra import Inner, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.symbols import L, mu
+from fltheory.bounds.technical_lemmas.convexity import SPACE, grad_h, h, realise, x, y, z
 
 inner = Inner(grad_h(x), z - y)
 below = h(z) - h(y) + mu / 4 * NormSq(y - z)
@@ -60,7 +37,7 @@ claim = Claim(
     id="cfl.lemma-a.5",
     kind=Kind.LEMMA,
     title="perturbed strong convexity",
-    source=Source("cfl", "Lemma A.5, (11)"),
+    citation=Citation("cfl", "Lemma A.5, (11)"),
     forms=(
         Form(statement=Ge(inner, below - L * NormSq(z - x))),
         Form(
@@ -70,21 +47,5 @@ claim = Claim(
         ),
     ),
     uses=("cfl.lemma-a.3",),
-    check=Instances(
-        space=Space(
-            {
-                "d": Integer(1, 2),
-                "mu": Real(0.1, 10, log=True),
-                "condition": Real(1, 100, log=True),
-                "centre": Real(-3, 3, shape=(1, "d")),
-                "knot": Real(-1, 1, shape=(1, "d")),
-                "left": Real(0, 1, shape=(1, "d")),
-                "right": Real(0, 1, shape=(1, "d")),
-                "x": Real(-3, 3, shape=("d",)),
-                "to y": Real(-3, 3, shape=("d",)),
-                "to z": Real(-3, 3, shape=("d",)),
-            }
-        ),
-        realise=realise,
-    ),
+    check=Instances(space=SPACE, realise=partial(realise, smoothness="L")),
 )

@@ -24,25 +24,26 @@ from typing import Any
 import numpy as np
 from sympy import Eq, Le, Sum, log
 
-from fltheory.bounds._algebra import BigO, family
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source, Sweep, Sweeps
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import t
+from fltheory.bounds.algebra import BigO
 from fltheory.bounds.cfl._symbols import T
-from fltheory.problem import Origin
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.quantities import family
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import t
+from fltheory.problems.problem import Origin
 
-q = family("cfl_weight", "p_{<0>}", "increasing weights")
+q = family("weight", "p_{<0>}", "increasing weights", shape=("terms",), domain="nonnegative")
 
 
 def realise(point: Params) -> dict[str, Any]:
     """Return weights with the given increments."""
     weights = np.cumsum(point["increments"])
-    return {"cfl_T": point["T"], "cfl_weight": weights / weights[-1] / (weights / weights[-1]).sum()}
+    return {"T": point["T"], "weight": weights / weights[-1] / (weights / weights[-1]).sum()}
 
 
 def uniform(point: Params) -> dict[str, Any]:
     """Return the number of rounds only."""
-    return {"cfl_T": int(point["T"])}
+    return {"T": int(point["T"])}
 
 
 sum_of_weights = Sum(q[t] / t, (t, 1, T))
@@ -52,7 +53,7 @@ claim = Claim(
     id="cfl.lemma-a.6",
     kind=Kind.LEMMA,
     title="harmonic sum with increasing weights",
-    source=Source("cfl", "Lemma A.6"),
+    citation=Citation("cfl", "Lemma A.6"),
     forms=(
         Form(statement=Le(sum_of_weights, harmonic)),
         Form(
@@ -60,7 +61,7 @@ claim = Claim(
             statement=Le(harmonic, BigO(log(T) / T)),
             assumptions=(),
             check=Sweeps(
-                source=Instances(space=Space({"T": Integer(2, 10000)}), realise=uniform),
+                instances=Instances(space=Space({"T": Integer(2, 10000)}), realise=uniform),
                 sweeps=(Sweep("T", (2.0, 8.0, 32.0, 128.0, 512.0, 2048.0, 8192.0), {}),),
             ),
             note="the rate that follows, T from 2",

@@ -42,17 +42,20 @@ from typing import Any
 import numpy as np
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import Norm, family, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.algebra import Norm
 from fltheory.bounds.cfl._drift import WEIGHTS
 from fltheory.bounds.cfl._symbols import epsilon, now, p, s
-from fltheory.functions import Kinked
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.functions import Kinked
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space
 from fltheory.logistic.model import LogisticLoss
 
-model = scalar("cfl_model", r"\omega", "any model")
-anchor = family("cfl_anchor", r"\hat\omega_{<0>,i}", "model of the client at the end of an earlier round")
-loss = scalar("cfl_loss", r"\Delta_{t,i}(\omega)", "information loss at the model")
+model = scalar("model", r"\omega", "any model", shape=("dim",))
+anchor = family(
+    "anchor", r"\hat\omega_{<0>,i}", "model of the client at the end of an earlier round", shape=("rounds", "dim")
+)
+loss = scalar("loss", r"\Delta_{t,i}(\omega)", "information loss at the model", shape=("dim",))
 
 
 def realise(point: Params, *, normalised: bool, same_hessian: bool = False) -> dict[str, Any]:
@@ -63,12 +66,12 @@ def realise(point: Params, *, normalised: bool, same_hessian: bool = False) -> d
     remainders, spread = (_logistic if logistic else _kinked)(point, w, anchors, same_hessian)
     return {
         "t": point["t"],
-        "cfl_p": weights,
-        "cfl_model": w,
-        "cfl_anchor": anchors,
+        "p": weights,
+        "model": w,
+        "anchor": anchors,
         # Remainders of affine pieces are rounding errors.
-        "cfl_loss": (weights[:-1, None] * np.where(abs(remainders) < 1e-12, 0.0, remainders)).sum(axis=0),
-        "cfl_epsilon": 0.0 if same_hessian else spread,
+        "loss": (weights[:-1, None] * np.where(abs(remainders) < 1e-12, 0.0, remainders)).sum(axis=0),
+        "epsilon": 0.0 if same_hessian else spread,
     }
 
 
@@ -146,7 +149,7 @@ claim = Claim(
     id="cfl.lemma-b.3",
     kind=Kind.LEMMA,
     title="information loss",
-    source=Source("cfl", "Lemma B.3, (29)"),
+    citation=Citation("cfl", "Lemma B.3, (29)"),
     forms=(
         Form(
             statement=lemma,

@@ -36,17 +36,33 @@ from __future__ import annotations
 
 from sympy import Le, log
 
-from fltheory.bounds._algebra import BigO, Env, scalar
-from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Source, Sweeps
-from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds._symbols import L
+from fltheory.bounds.algebra import BigO, Env
 from fltheory.bounds.cfl._rate_sweeps import alone, sweep
 from fltheory.bounds.cfl._rate_symbols import D, F, G, T, eps, rival
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Experiments, Form, Instances, Kind, Sweeps
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.symbols import L
 
-client_s1 = scalar("rem_client_s1", r"v_{\delta,S1}", "variance of the client drift in a step of CFL-R, scenario S1")
-client_s2 = scalar("rem_client_s2", r"v_{\delta,S2}", "variance of the client drift in a step of CFL-R, scenario S2")
-round_both = scalar("rem_round", r"v_\xi", "variance of the round drift in a local step of CFL-R, either scenario")
+client_s1 = scalar(
+    "client_variance_s1",
+    r"v_{\delta,S1}",
+    "variance of the client drift in a step of CFL-R, scenario S1",
+    domain="nonnegative",
+)
+client_s2 = scalar(
+    "client_variance_s2",
+    r"v_{\delta,S2}",
+    "variance of the client drift in a step of CFL-R, scenario S2",
+    domain="nonnegative",
+)
+round_both = scalar(
+    "round_variance",
+    r"v_\xi",
+    "variance of the round drift in a local step of CFL-R, either scenario",
+    domain="nonnegative",
+)
 
 CASES = tuple(f"{case}-{convex}" for case in ("S1-drawn", "S2-centred", "S2-drawn") for convex in ("sc", "gc"))
 
@@ -59,12 +75,12 @@ def drifts(point: Params) -> Env:
     rounds, client_sq, round_sq = point["T"], point["G"] ** 2, point["D"] ** 2
     alike = sum(1 for _ in range(rounds) for _ in range(rounds))
     return {
-        "rate_T": rounds,
-        "rate_G": point["G"],
-        "rate_D": point["D"],
-        "rem_client_s1": client_sq * rounds / rounds**2,
-        "rem_client_s2": client_sq * alike / rounds**2,
-        "rem_round": round_sq * rounds / rounds**2,
+        "T": rounds,
+        "G": point["G"],
+        "D": point["D"],
+        "client_variance_s1": client_sq * rounds / rounds**2,
+        "client_variance_s2": client_sq * alike / rounds**2,
+        "round_variance": round_sq * rounds / rounds**2,
     }
 
 
@@ -75,7 +91,7 @@ def compared(point: Params) -> Setting:
 
 
 averaged_out = Instances(space=Space({"T": Integer(1, 64), "G": Real(0, 3), "D": Real(0, 3)}), realise=drifts)
-over_time = Sweeps(source=averaged_out, sweeps=(sweep("T", 16, 256, {"G": 1.0, "D": 1.0}),))
+over_time = Sweeps(instances=averaged_out, sweeps=(sweep("T", 16, 256, {"G": 1.0, "D": 1.0}),))
 
 at_random = Experiments(
     space=Space(
@@ -102,7 +118,7 @@ claim = Claim(
     id="cfl.remark-4.4",
     kind=Kind.RATE,
     title="CFL-R against FedAvg",
-    source=Source("cfl", "Remark 4.4"),
+    citation=Citation("cfl", "Remark 4.4"),
     forms=(
         Form(
             variant="published@plain",

@@ -22,14 +22,14 @@ from typing import Any
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import family, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import N, k
 from fltheory.bounds.cfl._symbols import eta_g, w_t
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import N, k
 
-moved = family("cfl_moved", r"\Delta\omega_{t,<0>}", "displacement of a client in the round")
-w_next = scalar("cfl_w_next", r"\omega_{t+1}", "global model after the round")
+moved = family("moved", r"\Delta\omega_{t,<0>}", "displacement of a client in the round", shape=("clients", "dim"))
+w_next = scalar("w_next", r"\omega_{t+1}", "global model after the round", shape=("dim",))
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -41,10 +41,10 @@ def realise(point: Params) -> dict[str, Any]:
     rate = point["eta_g"]
     return {
         "N": point["N"],
-        "cfl_eta_g": rate,
-        "cfl_w_t": start,
-        "cfl_moved": local - start,
-        "cfl_w_next": (1 - rate) * start + rate * local.sum(axis=0) / point["N"],
+        "eta_g": rate,
+        "w_t": start,
+        "moved": local - start,
+        "w_next": (1 - rate) * start + rate * local.sum(axis=0) / point["N"],
     }
 
 
@@ -57,10 +57,10 @@ claim = Claim(
     id="cfl.section-3.2-server",
     kind=Kind.IDENTITY,
     title="server step of the main text against Algorithm 1",
-    source=Source("cfl", "Section 3.2"),
+    citation=Citation("cfl", "Section 3.2"),
     forms=(
         Form(statement=entry(-1)),
-        Form(variant="corrected", statement=entry(1), note="plus, as in the algorithm boxes"),
+        Form(variant="corrected", intended=("published",), statement=entry(1), note="plus, as in the algorithm boxes"),
     ),
     check=Instances(
         space=Space(

@@ -23,26 +23,27 @@ from typing import Any
 
 from sympy import Eq, Rational
 
-from fltheory.bounds._algebra import Inner, function, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds.algebra import Inner
 from fltheory.bounds.cfl.lemma_b_3 import model
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.quantities import function, scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
 
-apply = function("cfl_apply", r"\mathbf{A}(<0>)", "the matrix of the quadratic times a vector")
-linear = scalar("cfl_linear", r"\mathbf{B}", "linear part of the quadratic")
-constant = scalar("cfl_constant", "C", "constant part of the quadratic")
-step = scalar("cfl_direction_v", "v", "any vector")
+apply = function("apply", r"\mathbf{A}(<0>)", "the matrix of the quadratic times a vector")
+linear = scalar("linear", r"\mathbf{B}", "linear part of the quadratic", shape=("dim",))
+constant = scalar("constant", "C", "constant part of the quadratic")
+step = scalar("v", "v", "any vector", shape=("dim",))
 
 
 def realise(point: Params) -> dict[str, Any]:
     """Return a positive semidefinite matrix and vectors."""
     matrix = point["matrix"].T.dot(point["matrix"])
     return {
-        "cfl_apply": matrix.dot,
-        "cfl_linear": point["linear"],
-        "cfl_constant": point["constant"],
-        "cfl_model": point["model"],
-        "cfl_direction_v": point["step"],
+        "apply": matrix.dot,
+        "linear": point["linear"],
+        "constant": point["constant"],
+        "model": point["model"],
+        "v": point["step"],
     }
 
 
@@ -59,10 +60,15 @@ claim = Claim(
     id="cfl.section-c.1-gradient",
     kind=Kind.IDENTITY,
     title="gradient of the printed quadratic",
-    source=Source("cfl", "Section C.1, (85)"),
+    citation=Citation("cfl", "Section C.1, (85)"),
     forms=(
         Form(statement=difference(1)),
-        Form(variant="corrected", statement=difference(Rational(1, 2)), note="one half in front of the square"),
+        Form(
+            variant="corrected",
+            intended=("published",),
+            statement=difference(Rational(1, 2)),
+            note="one half in front of the square",
+        ),
     ),
     check=Instances(
         space=Space(

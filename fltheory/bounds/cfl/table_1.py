@@ -13,7 +13,7 @@ which the theorems leave out. Readable rows:
   so the row and the theorem are of the same order.
 * Continual learning, general convex: the table has :math:`\sigma F/(\sqrt K\varepsilon)` and :math:`\sigma F^2/(\sqrt
   K\varepsilon^3)` where Theorem 4.6 has :math:`\sigma F/\sqrt{K\varepsilon}` and :math:`\sigma
-  F^2/\sqrt{K\varepsilon^3}`: both roots end one letter earlier. With the second root as in the theorem (``long-root``)
+  F^2/\sqrt{K\varepsilon^3}`: both roots end one symbol earlier. With the second root as in the theorem (``long-root``)
   the row is at most of the order of the theorem: if :math:`\varepsilon \le \frac L2F^2`, which a start at distance
   :math:`F` fulfils anyway, then :math:`\frac{\sigma F}{\sqrt K\varepsilon} \le \sqrt{\tfrac L2}\,\frac{\sigma
   F^2}{\sqrt{K\varepsilon^3}}`.
@@ -23,9 +23,9 @@ which the theorems leave out. Readable rows:
 CFL-R; the missing term added, and the roots of Theorem 4.6, for continual learning. Whether the theorems hold is not
 the question here.
 
-Instances: positive numbers for all letters, :math:`L` a multiple of :math:`\mu`. Roots are taken as they are printed
+Instances: positive numbers for all symbols, :math:`L` a multiple of :math:`\mu`. Roots are taken as they are printed
 in the table and in the theorem; Theorem 4.1 has the short root :math:`\sqrt K\varepsilon^3` itself. For
-``cflr-sc-soft`` :math:`\mu` falls with :math:`L = 1` and all other letters fixed.
+``cflr-sc-soft`` :math:`\mu` falls with :math:`L = 1` and all other symbols fixed.
 
 Source: Guo et al., 2021, Table 1 and Theorems 4.1, 4.5, 4.6.
 """
@@ -36,20 +36,22 @@ from typing import Any
 
 from sympy import Eq, Le, Rational, sqrt
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source, Sweep, Sweeps
-from fltheory.bounds._space import Params, Real, Space
-from fltheory.bounds._symbols import L, N, mu
-from fltheory.bounds.cfl._symbols import K
-from fltheory.problem import Origin
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Params, Real, Space
+from fltheory.bounds.symbols import L, mu
+from fltheory.problems.problem import Origin
 
-G = scalar("cfl_G", "G", "root of the bound on the squared client drift")
-D = scalar("cfl_D", "D", "root of the bound on the squared round drift")
-A = scalar("cfl_A", "A", "growth of the round drift with the gradient")
-B = scalar("cfl_B", "B", "growth of the client drift with the gradient")
-sigma = scalar("cfl_sigma", r"\sigma", "root of the bound on the variance of a stochastic gradient")
-eps = scalar("cfl_accuracy", r"\varepsilon", "accuracy that is asked for")
-F = scalar("cfl_F", "F", "distance of the start from the minimiser")
+N = scalar("N", "N", "number of clients, here any positive number", domain="positive")
+K = scalar("K", "K", "local steps per round, here any positive number", domain="positive")
+G = scalar("G", "G", "root of the bound on the squared client drift", domain="nonnegative")
+D = scalar("D", "D", "root of the bound on the squared round drift", domain="nonnegative")
+A = scalar("A", "A", "growth of the round drift with the gradient", domain="nonnegative")
+B = scalar("B", "B", "growth of the client drift with the gradient", domain="nonnegative")
+sigma = scalar("sigma", r"\sigma", "root of the bound on the variance of a stochastic gradient", domain="nonnegative")
+eps = scalar("eps", r"\varepsilon", "accuracy that is asked for", domain="positive")
+F = scalar("F", "F", "distance of the start from the minimiser", domain="nonnegative")
 third = Rational(1, 3)
 c_B = 1 + B**2 + A**2
 M = sigma / sqrt(N * K) + D
@@ -58,11 +60,12 @@ cube = (D**2 / (mu**2 * eps)) ** third
 cube_general = (D**2 * F**4) ** third / eps
 
 
+names = ("N", "mu", "K", "eps", "G", "D", "A", "B", "sigma", "F")
+
+
 def realise(point: Params) -> dict[str, Any]:
     """Return the numbers."""
-    names = {"N": "N", "mu": "mu", "K": "cfl_K", "eps": "cfl_accuracy"}
-    others = {name: f"cfl_{name}" for name in ("G", "D", "A", "B", "sigma", "F")}
-    return {code: point[name] for name, code in (names | others).items()} | {"L": point["mu"] * point["condition"]}
+    return {name: point[name] for name in names} | {"L": point["mu"] * point["condition"]}
 
 
 def flatter(point: Params) -> dict[str, Any]:
@@ -97,14 +100,13 @@ row_cflr_sc = c_B / mu + G**2 / (mu * eps) + M_mu / (mu * sqrt(eps)) + cube
 row_cl_sc = (1 + A**2) / mu + D / sqrt(mu * eps) + sigma / (mu * sqrt(K * eps)) + cube
 row_cl_gc = sigma * F / (sqrt(K) * eps) + (D + 1 + A**2) * F / eps + (D**2 * F**4) ** third / eps
 long_root = sigma * F**2 / sqrt(K * eps**3)
-letters = ("N", "mu", "K", "eps", "G", "D", "A", "B", "sigma", "F")
-space = Space({name: Real(0.1, 4) for name in letters} | {"condition": Real(1, 100, log=True)})
+space = Space({name: Real(0.1, 4) for name in names} | {"condition": Real(1, 100, log=True)})
 
 claim = Claim(
     id="cfl.table-1",
     kind=Kind.IDENTITY,
     title="rows of the table against the theorems",
-    source=Source("cfl", "Table 1"),
+    citation=Citation("cfl", "Table 1"),
     forms=(
         Form(
             variant="published@cflr-sc",
@@ -115,8 +117,8 @@ claim = Claim(
             variant="published@cflr-sc-soft",
             statement=Le(row_cflr_sc, BigO(theorem_41)),
             check=Sweeps(
-                source=Instances(space=space, realise=flatter, rational=False),
-                sweeps=(Sweep("condition", tuple(10.0**n for n in range(9)), dict.fromkeys(letters, 1.0)),),
+                instances=Instances(space=space, realise=flatter, rational=False),
+                sweeps=(Sweep("condition", tuple(10.0**n for n in range(9)), dict.fromkeys(names, 1.0)),),
             ),
             note="row at most the theorem, up to a constant that may contain L",
         ),
@@ -171,6 +173,7 @@ claim = Claim(
         ),
         Form(
             variant="corrected@cflr-sc",
+            intended=("published@cflr-sc",),
             statement=same(c_B / mu + G**2 / (mu * eps) + M_mu / sqrt(mu * eps) + cube, theorem_41),
             note="root of mu in the denominator",
         ),
@@ -184,6 +187,10 @@ claim = Claim(
         ),
         Form(
             variant="corrected@cl-gc",
+            intended=(
+                "published@cl-gc",
+                "published@cl-gc-long-root",
+            ),
             statement=same(
                 sigma * F / sqrt(K * eps)
                 + (D + 1 + A**2) * F / eps

@@ -50,7 +50,7 @@ The square of :math:`F` cannot be spared either (form ``sharp@start``): without 
 Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by a
 closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size, all
 forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the
-clients form two camps with different Hessians, so that :math:`G` acts.
+clients form two groups with different Hessians, so that :math:`G` acts.
 
 Growth: all sources together are also swept with :math:`B > 0`. Growth of the round drift (:math:`A > 0`) multiplies
 random drifts with the model; neither the closed form nor the exact engine covers it, so :math:`A = 0` throughout.
@@ -62,12 +62,13 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.symbols import N
 
 setting = Setting(remembers=True, strongly=False)
 drawn = Setting(remembers=True, centred=False, strongly=False)
@@ -100,7 +101,7 @@ claim = Claim(
     id="cfl.theorem-4.1-gc",
     kind=Kind.RATE,
     title="rounds of CFL-R in scenario S2, general convex",
-    source=Source("cfl", "Theorem 4.1"),
+    citation=Citation("cfl", "Theorem 4.1"),
     forms=(
         *remembered_forms(
             setting,
@@ -124,4 +125,5 @@ claim = Claim(
     ),
     uses=("cfl.eq-62-cflr-s2", "cfl.lemma-a.2", "cfl.eq-67", "cfl.eq-68"),
     check=setting.check(*everything(setting, *sources)),
+    observation=_observed.rate(True, scenario="S2"),
 )

@@ -52,7 +52,7 @@ Theorem 4.5, strongly convex.
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
 reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the clients
-form two camps with different Hessians, so that :math:`G` acts.
+form two groups with different Hessians, so that :math:`G` acts.
 
 Growth: all sources together are also swept with :math:`B > 0`. Growth of the round drift (:math:`A > 0`) multiplies
 random drifts with the model; neither the closed form nor the exact engine covers it, so :math:`A = 0` throughout.
@@ -64,12 +64,13 @@ from __future__ import annotations
 
 from sympy import Rational, exp, sqrt
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds._symbols import L, N, mu
+from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, eta_max, far, sigma, soft
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.symbols import L, N, mu
 
 setting = Setting(remembers=True)
 drawn = Setting(remembers=True, centred=False)
@@ -106,7 +107,7 @@ claim = Claim(
     id="cfl.theorem-4.1-sc",
     kind=Kind.RATE,
     title="rounds of CFL-R in scenario S2, strongly convex",
-    source=Source("cfl", "Theorem 4.1"),
+    citation=Citation("cfl", "Theorem 4.1"),
     forms=(
         *remembered_forms(
             setting,
@@ -125,4 +126,5 @@ claim = Claim(
     ),
     uses=("cfl.eq-62-cflr-s2", "cfl.eq-63", "cfl.eq-67", "cfl.eq-68", "cfl.eq-73"),
     check=setting.check(*everything(setting, *sources)),
+    observation=_observed.rate(True, scenario="S2"),
 )

@@ -54,12 +54,13 @@ from __future__ import annotations
 
 from sympy import Rational, sqrt
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, c_pB, constants, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.symbols import N
 
 setting = Setting(remembers=True, scenario="S1", centred=False, strongly=False)
 sources = ("D", "G", "sigma")
@@ -71,7 +72,7 @@ claim = Claim(
     id="cfl.theorem-4.2-gc",
     kind=Kind.RATE,
     title="rounds of CFL-R in scenario S1, general convex",
-    source=Source("cfl", "Theorem 4.2"),
+    citation=Citation("cfl", "Theorem 4.2"),
     forms=remembered_forms(
         setting,
         sources,
@@ -86,4 +87,5 @@ claim = Claim(
     ),
     uses=("cfl.eq-62-cflr-s1", "cfl.lemma-a.2", "cfl.eq-69", "cfl.eq-70"),
     check=setting.check(*everything(setting, *sources)),
+    observation=_observed.rate(True, scenario="S1"),
 )

@@ -41,7 +41,7 @@ The square of :math:`F` cannot be spared either (form ``sharp@start``): without 
 Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by a
 closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size, all
 forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the
-clients form two camps with different Hessians, so that :math:`G` acts.
+clients form two groups with different Hessians, so that :math:`G` acts.
 
 Growth: all sources together are also swept with :math:`B > 0`. Growth of the round drift (:math:`A > 0`) multiplies
 random drifts with the model; neither the closed form nor the exact engine covers it, so :math:`A = 0` throughout.
@@ -53,8 +53,7 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, start_form
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import (
@@ -72,6 +71,8 @@ from fltheory.bounds.cfl._rate_symbols import (
     soft_general,
 )
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.symbols import N
 
 sources = ("D", "G", "sigma")
 fresh = Setting(remembers=False, scenario="S1", centred=False, strongly=False)
@@ -107,7 +108,7 @@ claim = Claim(
     id="cfl.theorem-4.3-gc",
     kind=Kind.RATE,
     title="rounds of FedAvg with drifts, general convex",
-    source=Source("cfl", "Theorem 4.3"),
+    citation=Citation("cfl", "Theorem 4.3"),
     forms=(
         Form(variant="published@s1", statement=Le(T, soft_general(rate)), where=constants_fedavg),
         Form(
@@ -135,4 +136,5 @@ claim = Claim(
     ),
     uses=("cfl.eq-62-fedavg", "cfl.lemma-a.2", "cfl.eq-71", "cfl.eq-72"),
     check=fresh.check(*everything(fresh, *sources)),
+    observation=_observed.rate(False),
 )

@@ -45,7 +45,7 @@ remains of :math:`G` is attained.
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
 reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the clients
-form two camps with different Hessians, so that :math:`G` acts.
+form two groups with different Hessians, so that :math:`G` acts.
 
 Growth: all sources together are also swept with :math:`B > 0`. Growth of the round drift (:math:`A > 0`) multiplies
 random drifts with the model; neither the closed form nor the exact engine covers it, so :math:`A = 0` throughout.
@@ -57,8 +57,7 @@ from __future__ import annotations
 
 from sympy import Le, exp, sqrt
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, mu
+from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import (
@@ -77,6 +76,8 @@ from fltheory.bounds.cfl._rate_symbols import (
     soft,
 )
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.symbols import N, mu
 
 sources = ("D", "G", "sigma")
 fresh = Setting(remembers=False, scenario="S1", centred=False)
@@ -107,7 +108,7 @@ claim = Claim(
     id="cfl.theorem-4.3-sc",
     kind=Kind.RATE,
     title="rounds of FedAvg with drifts, strongly convex",
-    source=Source("cfl", "Theorem 4.3"),
+    citation=Citation("cfl", "Theorem 4.3"),
     forms=(
         Form(variant="published@s1", statement=Le(T, soft(c_pB / mu + rate)), where=constants_fedavg),
         Form(
@@ -121,4 +122,5 @@ claim = Claim(
     ),
     uses=("cfl.eq-62-fedavg", "cfl.eq-63", "cfl.eq-71", "cfl.eq-72", "cfl.eq-77"),
     check=fresh.check(*everything(fresh, *sources)),
+    observation=_observed.rate(False),
 )

@@ -24,7 +24,7 @@ If client drifts sum to zero :math:`G^2F^2/\varepsilon^2` is not needed (form ``
 
 **Derivation of the sharp form.** Drawn drifts as for Theorem 4.3, general convex: the curvature :math:`G/(F\sqrt N)`.
 
-Drifts that sum to zero, with constants. Take the two camps of :mod:`fltheory.bounds.cfl._rates` with :math:`K \ge 2`
+Drifts that sum to zero, with constants. Take the two groups of :mod:`fltheory.bounds.cfl._rates` with :math:`K \ge 2`
 and the flat curvature :math:`\lambda = (m/(F^2T^2))^{1/3}`, :math:`m = h\bigl(\frac{K-1}{4K}BG\bigr)^2`, or
 :math:`1/(\eta_{\max}T)` if that is larger. A step :math:`\eta \le 1/(\lambda T)` leaves :math:`\frac\lambda2F^2(1 -
 \lambda\eta)^{2T} \ge \frac\lambda2F^2e^{-2.153} \ge 0.058\,\lambda F^2` on the flat axis. With a larger one,
@@ -43,7 +43,7 @@ The square of :math:`F` cannot be spared either (form ``sharp@start``): without 
 Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by a
 closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size, all
 forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the
-clients form two camps with different Hessians, so that :math:`G` acts.
+clients form two groups with different Hessians, so that :math:`G` acts.
 
 Growth: all sources together are also swept with :math:`B > 0`. Growth of the round drift (:math:`A > 0`) multiplies
 random drifts with the model; neither the closed form nor the exact engine covers it, so :math:`A = 0` throughout.
@@ -55,12 +55,13 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N
+from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, start_form
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.symbols import N
 
 sources = ("G", "sigma")
 same = Setting(remembers=False, strongly=False)
@@ -88,7 +89,7 @@ claim = Claim(
     id="cfl.theorem-4.5-gc",
     kind=Kind.RATE,
     title="rounds of FedAvg without round drift, general convex",
-    source=Source("cfl", "Theorem 4.5"),
+    citation=Citation("cfl", "Theorem 4.5"),
     forms=(
         Form(variant="published@mean", statement=Le(T, soft_general(rate))),
         Form(
@@ -102,4 +103,5 @@ claim = Claim(
     ),
     uses=("cfl.theorem-4.3-gc",),
     check=same.check(*everything(same, *sources)),
+    observation=_observed.rate(False, without=("D",)),
 )

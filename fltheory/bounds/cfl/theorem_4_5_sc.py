@@ -31,7 +31,7 @@ For drifts that sum to zero as for Theorem 4.3, strongly convex: :math:`c_1` has
 **Derivation of the sharp form.** Drawn drifts as for Theorem 4.3: the limit has the gap
 :math:`\frac12\|\bar\delta\|^2_{H^{-1}}`.
 
-Drifts that sum to zero, with constants. Take the two camps of :mod:`fltheory.bounds.cfl._rates`, :math:`K \ge 2`, any
+Drifts that sum to zero, with constants. Take the two groups of :mod:`fltheory.bounds.cfl._rates`, :math:`K \ge 2`, any
 step :math:`\eta \le \eta_{\max} < 0.138/L`, and write :math:`y = \mu F^2/\varepsilon`. Flat axis: :math:`\rho \ge 1 -
 \mu\eta`, and a weighted mean of the models is at least the last one, so :math:`\varepsilon \ge \frac\mu2F^2(1 -
 \mu\eta)^{2T} \ge \frac\mu2F^2e^{-2.153\mu\eta T}`: the start is forgotten only with :math:`\mu\eta T \ge
@@ -53,7 +53,7 @@ quadratics whose Hessians commute have a gap above :math:`\frac18\eta^2LB^2G^2` 
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
 reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the clients
-form two camps with different Hessians, so that :math:`G` acts.
+form two groups with different Hessians, so that :math:`G` acts.
 
 Growth: all sources together are also swept with :math:`B > 0`. Growth of the round drift (:math:`A > 0`) multiplies
 random drifts with the model; neither the closed form nor the exact engine covers it, so :math:`A = 0` throughout.
@@ -65,12 +65,13 @@ from __future__ import annotations
 
 from sympy import Le, exp, sqrt
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, mu
+from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, eta_max, far, sigma, soft
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.symbols import N, mu
 
 sources = ("G", "sigma")
 same = Setting(remembers=False)
@@ -97,7 +98,7 @@ claim = Claim(
     id="cfl.theorem-4.5-sc",
     kind=Kind.RATE,
     title="rounds of FedAvg without round drift, strongly convex",
-    source=Source("cfl", "Theorem 4.5"),
+    citation=Citation("cfl", "Theorem 4.5"),
     forms=(
         Form(variant="published@mean", statement=Le(T, soft((B**2 + 1) / mu + rate))),
         *cancelling_forms(same, sources, soft((B**2 + 1) / mu + noise + G / (mu * sqrt(eps)))),
@@ -105,4 +106,5 @@ claim = Claim(
     ),
     uses=("cfl.theorem-4.3-sc",),
     check=same.check(*everything(same, *sources)),
+    observation=_observed.rate(False, without=("D",)),
 )

@@ -43,11 +43,12 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import A, D, F, K, T, eps, far, sigma, soft_general
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 
 setting = Setting(remembers=True, scenario="S1", centred=False, strongly=False, clients=1)
 sources = ("D", "sigma")
@@ -62,7 +63,7 @@ claim = Claim(
     id="cfl.theorem-4.6-gc",
     kind=Kind.RATE,
     title="rounds of continual learning, general convex",
-    source=Source("cfl", "Theorem 4.6"),
+    citation=Citation("cfl", "Theorem 4.6"),
     forms=(
         *remembered_forms(
             setting,
@@ -87,4 +88,5 @@ claim = Claim(
     ),
     uses=("cfl.theorem-4.2-gc",),
     check=setting.check(*everything(setting, *sources)),
+    observation=_observed.rate(True, without=("G",), clients=1),
 )

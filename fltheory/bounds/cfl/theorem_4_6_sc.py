@@ -35,12 +35,13 @@ from __future__ import annotations
 
 from sympy import Rational, sqrt
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds._symbols import L, mu
+from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import A, D, K, eps, far, sigma, soft
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.symbols import L, mu
 
 setting = Setting(remembers=True, scenario="S1", centred=False, clients=1)
 sources = ("D", "sigma")
@@ -57,7 +58,7 @@ claim = Claim(
     id="cfl.theorem-4.6-sc",
     kind=Kind.RATE,
     title="rounds of continual learning, strongly convex",
-    source=Source("cfl", "Theorem 4.6"),
+    citation=Citation("cfl", "Theorem 4.6"),
     forms=remembered_forms(
         setting,
         sources,
@@ -71,4 +72,5 @@ claim = Claim(
     ),
     uses=("cfl.theorem-4.2-sc",),
     check=setting.check(*everything(setting, *sources)),
+    observation=_observed.rate(True, without=("G",), clients=1),
 )

@@ -1,1 +1,1 @@
-"""Statements of one paper; the tag is explained in :data:`fltheory.bounds._claim.PAPERS`."""
+"""Statements of one paper; the tag is explained in :data:`fltheory.bounds.papers.PAPERS`."""

@@ -2,7 +2,8 @@ r"""Algorithm 2 and the bookkeeping of Algorithm 1 in exact arithmetic.
 
 ``ST`` keeps the largest entries of a vector and gives them one magnitude. ``threshold`` is the box read literally:
 all entries not below the :math:`k`-th largest are kept, and their sum is divided by :math:`k`; ``exact`` keeps
-exactly :math:`k`, of equal ones those that come first. :class:`fltheory.compression.SparseTernary` is the same on
+exactly :math:`k`, of equal ones those that come first. :class:`fltheory.communication.compression.SparseTernary` is
+the same on
 floats.
 
 A run of Algorithm 1 has a few rounds in which clients take local steps on
@@ -28,8 +29,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fltheory.bounds._claim import Instances
-from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real, Space
+from fltheory.bounds.claim import Instances
+from fltheory.bounds.space import Choice, Integer, Integers, Parameter, Params, Real, Space
 
 
 class Sent(NamedTuple):
@@ -121,19 +122,19 @@ def run(point: Params, books: str, *, compressed: bool = True, rates: Any = None
         gradients.append(seen)
         coefficients.append(used)
     return {
-        "efl_rounds": point["T"],
+        "rounds": point["T"],
         "N": clients,
         "E": point["E"],
         "eta": point["eta"] if rates is None else rates,
-        "efl_server": models,
-        "efl_client": copies,
-        "efl_virtual": averages,
-        "efl_residual": rest,
-        "efl_residual_k": own,
-        "efl_received": inputs,
-        "efl_coefficient": coefficients,
-        "efl_gradient": gradients,
-        "efl_steps": np.asarray(point["s"]),
+        "server": models,
+        "client": copies,
+        "virtual": averages,
+        "residual": rest,
+        "residual_k": own,
+        "received": inputs,
+        "coefficient": coefficients,
+        "gradient": gradients,
+        "steps": np.asarray(point["s"]),
     }
 
 

@@ -1,7 +1,8 @@
 r"""One round of the algorithm without compression and elastic term, as the proof of Theorem 1 sees it.
 
-The proof is that of flexible participation with other letters, so the instances are those of
-:mod:`fltheory.bounds.ruan._round`: one or two clients with kinked or turned functions, up to three local steps, a
+The proof is that of flexible participation with other symbols, so the instances are those of
+:mod:`fltheory.bounds.flexible_participation.round`: one or two clients with kinked or turned functions, up to three
+local steps, a
 coin per client and step for the noise, any coefficients. Here are the terms in which this paper's statements are
 written, and rounds whose participation is drawn as well.
 """
@@ -14,13 +15,26 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Le, Sum
 
-from fltheory.bounds._algebra import EE, Norm, NormSq, Pos, family, scalar
-from fltheory.bounds._claim import Assumption, Instances
-from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real, Space
-from fltheory.bounds._symbols import E, G_sq, Gamma, L, N, i, j, k, mu, p, sigma_sq
-from fltheory.bounds.ruan._round import CLIENTS, NOISE, clients_of, constants, play
-from fltheory.bounds.ruan._symbols import g_loc, p_drawn, p_tau, s_drawn, s_tau, theta
-from fltheory.problem import Origin
+from fltheory.bounds.algebra import EE, Norm, NormSq, Pos
+from fltheory.bounds.claim import Assumption, Instances
+from fltheory.bounds.definitions import Definition
+from fltheory.bounds.flexible_participation.round import CLIENTS, NOISE, clients_of, constants, play
+from fltheory.bounds.flexible_participation.symbols import (
+    active_drawn_at,
+    g_bar_loc,
+    g_loc,
+    p_drawn,
+    p_tau,
+    s_drawn,
+    s_tau,
+    theta,
+    w_bar,
+    w_loc,
+)
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Choice, Integer, Integers, Parameter, Params, Real, Space
+from fltheory.bounds.symbols import E, G_sq, Gamma, L, N, i, j, k, mu, p, sigma_sq
+from fltheory.problems.problem import Origin
 
 DRAWN: Mapping[str, Parameter] = {
     **CLIENTS,
@@ -64,6 +78,7 @@ def realise_drawn(point: Params) -> dict[str, Any]:
     rate = point["rate"] * clients.largest_rate(steps, theta_value)
     ends, chances, coefficients, completed, averaged = [], [], [], [], []
     drifts, noises, pulls, moments = [], [], [], []
+    locals_, stochastic, full, works = [], [], [], []
     second: Any = 0
     for chance, steps_done, multiples in cases:
         played = play(clients, point, rate, steps_done, clients.weights * multiples)
@@ -76,6 +91,10 @@ def realise_drawn(point: Params) -> dict[str, Any]:
         noise = (used[..., None] * (played.full - played.stochastic)).sum(axis=1)
         noises.extend((noise * noise).sum(axis=(1, 2)))
         moments.extend([(played.stochastic * played.stochastic).sum(axis=(0, 3)) / outcomes] * outcomes)
+        locals_.extend(played.local)
+        stochastic.extend(played.stochastic)
+        full.extend(played.full)
+        works.extend([played.works] * outcomes)
         ends.extend(played.averaged[:, -1])
         averaged.extend(played.averaged)
         chances.extend([chance / outcomes] * outcomes)
@@ -95,12 +114,16 @@ def realise_drawn(point: Params) -> dict[str, Any]:
         "w_bar": averaged,
         "chance": chances,
         "G_sq": second,
-        "efl_drift": drifts,
-        "efl_noise_sq": noises,
-        "efl_pull": pulls,
-        "efl_moment": moments,
+        "w_loc": locals_,
+        "g_loc": stochastic,
+        "g_bar_loc": full,
+        "active_drawn_at": works,
+        "drift": drifts,
+        "noise_sq": noises,
+        "pull": pulls,
+        "moment": moments,
         # Equal in exact arithmetic; floats may differ by rounding.
-        "efl_r_tau": 1 if spread * 10**9 > max(shares) else 0,
+        "r_tau": 1 if spread * 10**9 > max(shares) else 0,
     }
 
 
@@ -115,31 +138,44 @@ QUIET_DRAWN_ROUNDS = Instances(
 """The same without noise, for statements that it does not enter."""
 
 drift_sum = scalar(
-    "efl_drift",
-    r"\sum_{j=0}^{E-1}\sum_{k=1}^{N} p_\tau^k\alpha_{\tau E+j}^k\|\bar w_{\tau E+j} - w_{\tau E+j}^k\|^2",
+    "drift",
+    r"\Delta_\tau",
     "weighted distances of local models to the virtual one, summed over the round",
     random=True,
+    domain="nonnegative",
 )
 noise_sum = scalar(
-    "efl_noise_sq",
-    r"\sum_{j=0}^{E-1}\|\sum_{k=1}^{N} p_\tau^k\alpha_{\tau E+j}^k(\bar g_{\tau E+j}^k - g_{\tau E+j}^k)\|^2",
+    "noise_sq",
+    r"N_\tau",
     "squared aggregated noise, summed over the round",
     random=True,
+    domain="nonnegative",
 )
 pull = family(
-    "efl_pull",
-    r"\sum_{k=1}^{N} p_\tau^k\alpha_{\tau E+<0>}^k g_{\tau E+<0>}^k",
+    "pull",
+    r"\hat g_{\tau E+<0>}",
     "aggregated stochastic gradient of a step, as drawn",
     first=0,
     random=True,
+    shape=("steps", "dim"),
 )
 moment = family(
-    "efl_moment",
+    "moment",
     r"\mathbb{E}_\xi\|g_{\tau E+<1>}^{<0>}\|^2",
     "mean squared gradient of a client in a step, given participation",
     first=(1, 0),
     random=True,
+    shape=("clients", "steps"),
+    domain="nonnegative",
 )
+
+_used = p_drawn[k] * active_drawn_at[k, j]
+SUMS: tuple[Definition, ...] = (
+    (drift_sum, Sum(Sum(_used * NormSq(w_bar[j] - w_loc[k, j]), (k, 1, N)), (j, 0, E - 1))),
+    (noise_sum, Sum(NormSq(Sum(_used * (g_bar_loc[k, j] - g_loc[k, j]), (k, 1, N))), (j, 0, E - 1))),
+    (pull[j], Sum(_used * g_loc[k, j], (k, 1, N))),
+)
+"""What the round adds up to."""
 
 FACTOR: Expr = 2 + mu / (2 * (1 + theta) * L)
 
@@ -169,14 +205,6 @@ def squares(coefficient: Any, steps: Any) -> Expr:
     """Return the sum of squared coefficients over weights times steps."""
     return Sum(coefficient[k] ** 2 / p[k] * steps[k], (k, 1, N))
 
-
-B_PRINTED = second_order(p_drawn, s_drawn, inner_printed(p_drawn, s_drawn)) + 2 * E * G_sq * squares(p_drawn, s_drawn)
-r""":math:`B_t` of Theorem 1, :math:`\overline B_\tau + 2\overline H_\tau` of the proof, as printed."""
-
-B_PROVED = second_order(p_drawn, s_drawn, inner_proved(p_drawn, s_drawn)) + (4 * E - 2) * G_sq * squares(
-    p_drawn, s_drawn
-)
-"""The same as the corrected recursion needs it."""
 
 METRIC = Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N))
 """Weighted metric of those who work."""

@@ -22,18 +22,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fltheory._internal.arguments import Floats
 from fltheory.algorithms.efl import EFL, State
-from fltheory.bounds._claim import Rejected
-from fltheory.bounds._space import Choice, Integer, Integers, Parameter, Params, Real, plain
-from fltheory.bounds.efl import _theorem
-from fltheory.bounds.ruan._theorem import two_values
-from fltheory.checks import Floats
-from fltheory.experiment import Experiment
-from fltheory.oracle import Oracle, Round
+from fltheory.bounds.claim import Rejected
+from fltheory.bounds.efl import _schedule, theorem_1
+from fltheory.bounds.flexible_participation.experiments import two_values
+from fltheory.bounds.space import Choice, Integer, Integers, Parameter, Params, Real, plain
 from fltheory.participation import FullSteps, StepCounts, TimeVarying
-from fltheory.problem import norm_sq
+from fltheory.problems.oracle import PLAIN, LocalSteps, Oracle, Round
+from fltheory.problems.problem import norm_sq
 from fltheory.quadratic.problem import Quadratic
-from fltheory.rates import Table
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.schedules import Table
 
 HUGE = 1e100
 """Models beyond this are taken for divergence."""
@@ -99,10 +99,10 @@ def quadratics(point: Params) -> tuple[Quadratic, Floats]:
     spread = {name: point[name] for name in ("curvature", "centre", "start")}
     if point["form"] == "flat":
         spread = {name: np.broadcast_to(values[..., :1], values.shape) for name, values in spread.items()}
-    return _theorem.from_optimum({**point, **spread, "near": 1.0, "loud": 0.0, "noise": np.zeros(point["N"])})
+    return _schedule.from_optimum({**point, **spread, "near": 1.0, "loud": 0.0, "noise": np.zeros(point["N"])})
 
 
-def plan(point: Params, problem: Quadratic, rounds: int) -> _theorem.Schedule:
+def plan(point: Params, problem: Quadratic, rounds: int) -> _schedule.Schedule:
     """Return the participation of a point; with ``q_later`` it stays random."""
     steps = point["E"]
     counts = {name: np.asarray(point[name]) for name in ("low", "high", "later")}
@@ -110,13 +110,13 @@ def plan(point: Params, problem: Quadratic, rounds: int) -> _theorem.Schedule:
         counts = {name: steps * (done > 0) for name, done in counts.items()}
     drawn = {**point, **counts}
     if "q_later" in point:
-        return _theorem.schedule(point, problem, two_values(drawn), two_values(drawn, q="q_later"), rounds)
+        return _schedule.schedule(point, problem, two_values(drawn), two_values(drawn, q="q_later"), rounds)
     alike = point["participation"] != "heterogeneous"
     fixed = np.broadcast_to(counts["later"][:1] if alike else counts["later"], (point["N"],))
     if point["participation"] == "full" or not fixed.any():
         fixed = np.full(point["N"], steps)
     later = StepCounts(pmf=np.eye(steps + 1)[fixed])
-    return _theorem.schedule(point, problem, two_values(drawn), later, rounds)
+    return _schedule.schedule(point, problem, two_values(drawn), later, rounds)
 
 
 class Course(NamedTuple):
@@ -157,12 +157,12 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._oracle, name)
 
-    def local_steps(self, start: Floats, work: Round, **terms: Any) -> Floats:
+    def local_steps(self, start: Floats, work: Round, how: LocalSteps = PLAIN) -> Floats:
         """Take all assigned steps one by one, and return the models after those that are completed."""
         model = np.broadcast_to(start, (len(start), work.steps.shape[1], start.shape[-1]))
         one, found = replace(work, steps=np.ones_like(work.steps)), model
         for count in range(1, work.local_steps + 1):
-            after = self._oracle.local_steps(model, one, **terms)
+            after = self._oracle.local_steps(model, one, how)
             self.norms.append(norm_sq((model - after) / work.rate))
             found = np.where((work.steps >= count)[..., None], after, found)
             model = after
@@ -235,7 +235,7 @@ Walks = dict[tuple[str, bytes], Walk]
 """Runs that a longer one may go on from, by all that they depend on but their length, and the chances of courses."""
 
 
-def enumerated(run: Experiment, laws: _theorem.Schedule, *, known: str = "", walks: Walks | None = None) -> Course:
+def enumerated(run: Experiment, laws: _schedule.Schedule, *, known: str = "", walks: Walks | None = None) -> Course:
     """Return all courses that participation can take, with their chances; ``known`` is the name of the run."""
     weights = run.problem.weights
     drawn = [(law["chance"], np.asarray(law["s_drawn"], dtype=np.int64)) for law in laws.laws]
@@ -254,7 +254,7 @@ def enumerated(run: Experiment, laws: _theorem.Schedule, *, known: str = "", wal
         steps = drawn[laws.which[index]][1][picks[index]]
         return Round(
             index=index,
-            rate=run.rate_at(index),
+            rates=run.rates_at(index),
             local_steps=run.participation.local_steps,
             p=weights,
             steps=steps,
@@ -271,7 +271,7 @@ def sampled(run: Experiment, *, replicates: int, known: str = "", walks: Walks |
 
     def work(index: int) -> Round:
         return run.participation.round(
-            index, run.rate_at(index), problem.weights, problem.sample_counts, seed=0, replicates=block
+            index, run.rates_at(index), problem.weights, problem.sample_counts, seed=0, replicates=block
         )
 
     return _follow(run, np.full(replicates, 1 / replicates), work, known, walks)
@@ -287,12 +287,12 @@ def _follow(run: Experiment, chance: Floats, work: Callable[[int], Round], known
     return walk.until(run.rounds, work)
 
 
-def warmed_up(laws: _theorem.Schedule) -> _theorem.Schedule:
+def warmed_up(laws: _schedule.Schedule) -> _schedule.Schedule:
     """Return the participation with a round before the first one in which all clients report."""
     participation = laws.participation
     clients, steps = participation.num_clients, participation.local_steps
     everyone = {"chance": np.ones(1), "s_drawn": np.full((1, clients), steps)}
-    return _theorem.Schedule(
+    return _schedule.Schedule(
         replace(participation, steps=TimeVarying(laws=(FullSteps(), participation.steps), starts=(0, 1))),
         [*laws.laws, everyone],
         np.append(len(laws.laws), laws.which),
@@ -300,10 +300,10 @@ def warmed_up(laws: _theorem.Schedule) -> _theorem.Schedule:
 
 
 class Observed(NamedTuple):
-    """A run with the learning rate of Theorem 1: letters of the theorem, participation, rates, courses."""
+    """A run with the learning rate of Theorem 1: symbols of the theorem, participation, rates, courses."""
 
     env: dict[str, Any]
-    plan: _theorem.Schedule
+    plan: _schedule.Schedule
     rates: Floats
     course: Course
 
@@ -324,8 +324,8 @@ def observe(
     """
     (problem, start), rounds = quadratics(point), int(point["T"])
     planned = plan(point, problem, rounds)
-    env = _theorem.setting(problem, planned, **other)
-    rates = _theorem.rates(planned, env)
+    env = theorem_1.setting(problem, planned, **other)
+    rates = theorem_1.rates(planned, env)
     # Where clients have to report first, nothing moves to speak of while they do.
     laws = warmed_up(planned) if algorithm.elasticity else planned
     extra = len(laws.which) - len(planned.which)
@@ -345,10 +345,10 @@ def observe(
     mean = course.mean
     env |= {
         "G_sq": float(course.gradient_sq.max()),
-        "ruan_gradient_sq": course.gradient_sq,
-        "efl_start": mean[0],
+        "gradient_sq": course.gradient_sq,
+        "start_sq": mean[0],
     }
-    curves: dict[str, Any] = _theorem.constants(planned, env) | {"efl_distance": mean[1:]}
+    curves: dict[str, Any] = theorem_1.constants(planned, env) | {"distance_sq": mean[1:]}
     if last:
         curves = {name: np.ravel(value)[-1] for name, value in curves.items()}
     return Observed(env | curves, planned, rates.values, course)

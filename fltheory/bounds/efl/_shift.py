@@ -1,6 +1,7 @@
-r"""Arrival and departure of a client: letters and instances of Theorem 2.
+r"""Arrival and departure of a client: symbols and instances of Theorem 2.
 
-The instances are those of :mod:`fltheory.bounds.ruan._shift`, with the share of the client that joins or leaves from
+The instances are those of :mod:`fltheory.bounds.objective_shift.clients`, with the share of the client that joins or
+leaves from
 tiny to dominating.
 """
 
@@ -8,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._claim import Instances
-from fltheory.bounds._space import Params, Real, Space
-from fltheory.bounds.ruan._shift import SPACE, kinked, shift
+from fltheory.bounds.claim import Instances
+from fltheory.bounds.objective_shift.clients import SPACE, kinked, shift
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Params, Real, Space
 
-n_a = scalar("efl_n_a", "n_a", "number of samples of the client that joins or leaves")
-n_before = scalar("efl_n_before", "n", "number of samples of all clients before the shift")
-w_hat = scalar("efl_w_hat", r"\hat w^*", "minimiser of the objective after the shift")
-D_old = scalar("efl_D_old", "D_a", "gap of the client at the minimiser before the shift")
-D_new = scalar("efl_D_new", r"\hat D_a", "gap of the client at the minimiser after the shift")
+n_a = scalar("n_a", "n_a", "number of samples of the client that joins or leaves", domain="positive")
+n_before = scalar("n_before", "n", "number of samples of all clients before the shift", domain="positive")
+w_hat = scalar("w_hat", r"\hat w^*", "minimiser of the objective after the shift", shape=("dim",))
+D_old = scalar("D_old", "D_a", "gap of the client at the minimiser before the shift", domain="nonnegative")
+D_new = scalar("D_new", r"\hat D_a", "gap of the client at the minimiser after the shift", domain="nonnegative")
 
 
 def _realise(point: Params, *, arrives: bool) -> dict[str, Any]:
@@ -26,12 +27,12 @@ def _realise(point: Params, *, arrives: bool) -> dict[str, Any]:
     return {
         "mu": found.mu,
         "L": found.L,
-        "efl_n_a": found.own,
-        "efl_n_before": found.rest if arrives else found.rest + found.own,
+        "n_a": found.own,
+        "n_before": found.rest if arrives else found.rest + found.own,
         "w_star": found.at_rest if arrives else found.at_whole,
-        "efl_w_hat": found.at_whole if arrives else found.at_rest,
-        "efl_D_old": at_rest if arrives else at_whole,
-        "efl_D_new": at_whole if arrives else at_rest,
+        "w_hat": found.at_whole if arrives else found.at_rest,
+        "D_old": at_rest if arrives else at_whole,
+        "D_new": at_whole if arrives else at_rest,
     }
 
 

@@ -35,10 +35,10 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import i, tau
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.efl._compressor import runs_with
 from fltheory.bounds.efl._symbols import client, received, residual, rounds, server
+from fltheory.bounds.symbols import i, tau
 
 copies = Eq(server[tau], client[tau], evaluate=False)
 nothing_lost = Eq(server[tau] + residual[tau], server[0] + Sum(received[i], (i, 0, tau - 1)), evaluate=False)
@@ -49,7 +49,7 @@ claim = Claim(
     id="efl.algorithm-1",
     kind=Kind.IDENTITY,
     title="server and client copies of the model stay equal",
-    source=Source("efl", "Algorithm 1 (both versions)"),
+    citation=Citation("efl", "Algorithm 1 (both versions)"),
     forms=(
         *(
             Form(
@@ -58,6 +58,7 @@ claim = Claim(
                 over=every,
                 check=runs_with(books),
                 note=note,
+                intended=("published@000",) if books == "text" else (),
             )
             for books, note in ways
         ),

@@ -39,11 +39,11 @@ from typing import Any
 
 from sympy import Eq, Le, Min
 
-from fltheory.bounds._algebra import NormSq
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.efl._compressor import asked_for, compress
 from fltheory.bounds.efl._symbols import asked, kept, length, level, sent, vector
+from fltheory.bounds.space import Integer, Params, Real, Space
 
 
 def _instance(point: Params, *, ties: str, rounded: bool = True) -> dict[str, Any]:
@@ -52,12 +52,12 @@ def _instance(point: Params, *, ties: str, rounded: bool = True) -> dict[str, An
     divisor = count if rounded or point["q"] * size < 1 else point["q"] * size
     found = compress(values, count, ties=ties, divisor=divisor)
     return {
-        "efl_T": values,
-        "efl_ST": found.values,
-        "efl_level": found.level,
-        "efl_n": size,
-        "efl_k": count,
-        "efl_kept": found.kept,
+        "T": values,
+        "ST": found.values,
+        "level": found.level,
+        "length": size,
+        "asked": count,
+        "kept": found.kept,
     }
 
 
@@ -80,7 +80,7 @@ claim = Claim(
     id="efl.algorithm-2",
     kind=Kind.LEMMA,
     title="the compressor keeps k entries and contracts",
-    source=Source("efl", "Algorithm 2 (both versions)"),
+    citation=Citation("efl", "Algorithm 2 (both versions)"),
     forms=(
         Form(
             variant="published@ceil",

@@ -64,27 +64,47 @@ from typing import Any
 import numpy as np
 from sympy import Gt, Le, sqrt
 
-from fltheory.bounds._algebra import BigO, Pos, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Method, Source, Sweep, Sweeps
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E
+from fltheory.bounds.algebra import BigO, Pos
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
 from fltheory.bounds.efl._symbols import H, J, gamma
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E
 
-y_a = scalar("efl_y_a", "y^a", "probability that the client is inactive in a round")
-f_1 = scalar("efl_f_1", "f_1(T)", "bound at the deadline if the client is abandoned")
-f_y = scalar("efl_f_y", "f_y(T)", "bound on the distance of the kept run to the minimiser it tends to")
-shift = scalar("efl_shift", r"\|w_y - w^*\|", "distance of that minimiser to the optimum")
-kept = scalar("efl_kept_error", r"\mathbb{E}\|w_T - w^*\|^2", "squared distance at the deadline if the client is kept")
-left = scalar(
-    "efl_left_error", r"\mathbb{E}\|\hat w_T - \hat w^*\|^2", "squared distance at the deadline if it is abandoned"
+y_a = scalar("y_a", "y^a", "probability that the client is inactive in a round", domain="probability")
+f_1 = scalar("f_1", "f_1(T)", "bound at the deadline if the client is abandoned", domain="nonnegative")
+f_y = scalar(
+    "f_y", "f_y(T)", "bound on the distance of the kept run to the minimiser it tends to", domain="nonnegative"
 )
-kept_loss = scalar("efl_kept_loss", r"\mathbb{E}F(w_T) - F^*", "gap of all clients' loss if the client is kept")
-left_loss = scalar("efl_left_loss", r"\mathbb{E}F(\hat w_T) - F^*", "gap of all clients' loss if it is abandoned")
-deadline = scalar("efl_deadline", "T", "number of rounds until the deadline")
-C_rate = scalar("efl_C_rate", "C", "what a round adds to the constant of the bound")
-least = scalar("efl_least_y", r"\left.f_1(T)/J\right|_{E}", "least chance of inactivity for which to abandon")
+shift = scalar("shift", r"\|w_y - w^*\|", "distance of that minimiser to the optimum", domain="nonnegative")
+kept = scalar(
+    "kept_error",
+    r"\mathbb{E}\|w_T - w^*\|^2",
+    "squared distance at the deadline if the client is kept",
+    domain="nonnegative",
+)
+left = scalar(
+    "left_error",
+    r"\mathbb{E}\|\hat w_T - \hat w^*\|^2",
+    "squared distance at the deadline if it is abandoned",
+    domain="nonnegative",
+)
+kept_loss = scalar(
+    "kept_loss", r"\mathbb{E}F(w_T) - F^*", "gap of all clients' loss if the client is kept", domain="nonnegative"
+)
+left_loss = scalar(
+    "left_loss", r"\mathbb{E}F(\hat w_T) - F^*", "gap of all clients' loss if it is abandoned", domain="nonnegative"
+)
+deadline = scalar("deadline", "T", "number of rounds until the deadline", domain="integer>=0")
+C_rate = scalar("C_rate", "C", "what a round adds to the constant of the bound")
+least = scalar(
+    "least_y", r"\left.f_1(T)/J\right|_{E}", "least chance of inactivity for which to abandon", domain="nonnegative"
+)
 least_more = scalar(
-    "efl_least_y_more", r"\left.f_1(T)/J\right|_{E+1}", "the same if clients are assigned one more step"
+    "least_y_more",
+    r"\left.f_1(T)/J\right|_{E+1}",
+    "the same if clients are assigned one more step",
+    domain="nonnegative",
 )
 
 BLOCK = 8192
@@ -143,15 +163,15 @@ def _both(point: Params, *, careful: bool) -> dict[str, Any]:
         return max(run["second"] - 2 * off * run["first"] + off * off, 0.0)
 
     return {
-        "efl_y_a": point["y"],
-        "efl_J": stay["J"],
-        "efl_f_1": go["bound"],
-        "efl_f_y": stay["bound"],
-        "efl_shift": abs(stay["biased"] - stay["whole"]),
-        "efl_kept_error": about(stay, stay["whole"]),
-        "efl_left_error": about(go, go["biased"]),
-        "efl_kept_loss": stay["pull"] / 2 * about(stay, stay["whole"]),
-        "efl_left_loss": stay["pull"] / 2 * about(go, stay["whole"]),
+        "y_a": point["y"],
+        "J": stay["J"],
+        "f_1": go["bound"],
+        "f_y": stay["bound"],
+        "shift": abs(stay["biased"] - stay["whole"]),
+        "kept_error": about(stay, stay["whole"]),
+        "left_error": about(go, go["biased"]),
+        "kept_loss": stay["pull"] / 2 * about(stay, stay["whole"]),
+        "left_loss": stay["pull"] / 2 * about(go, stay["whole"]),
     }
 
 
@@ -166,27 +186,27 @@ def careful(point: Params) -> dict[str, Any]:
 
 
 def threshold(point: Params) -> dict[str, Any]:
-    """Return the bound of an abandoned client and the letters of (9)."""
+    """Return the bound of an abandoned client and the symbols of (9)."""
     rest = point["E"] * point["T"] * (1 - point["fraction"]) + point["gamma"]
     return {
         "E": point["E"],
-        "efl_J": 1.0,
-        "efl_C_rate": 1.0,
-        "efl_deadline": point["T"],
-        "efl_f_1": point["T"] / rest**2,
+        "J": 1.0,
+        "C_rate": 1.0,
+        "deadline": point["T"],
+        "f_1": point["T"] / rest**2,
     }
 
 
 def term(point: Params, *, event: bool = False) -> dict[str, Any]:
-    """Return the letters of the term that stays if the client is kept; ``event`` counts the rounds it misses only."""
+    """Return the quantities of the term that stays if the client is kept; ``event`` counts only rounds it misses."""
     y = 1 / point["inverse_y"]
     return {
         "E": point["E"],
-        "efl_J": 1.0,
-        "efl_gamma": point["gamma"],
-        "efl_deadline": point["T"],
-        "efl_y_a": y,
-        "efl_H": (y if event else 1) * point["T"],
+        "J": 1.0,
+        "gamma": point["gamma"],
+        "deadline": point["T"],
+        "y_a": y,
+        "H_tau": (y if event else 1) * point["T"],
     }
 
 
@@ -209,8 +229,8 @@ def _least(point: Params, steps: int, *, fixed: bool) -> Any:
 def epochs(point: Params, *, fixed: bool) -> dict[str, Any]:
     """Return the least chances for ``E`` and ``E + 1`` steps."""
     return {
-        "efl_least_y": _least(point, point["E"], fixed=fixed),
-        "efl_least_y_more": _least(point, point["E"] + 1, fixed=fixed),
+        "least_y": _least(point, point["E"], fixed=fixed),
+        "least_y_more": _least(point, point["E"] + 1, fixed=fixed),
     }
 
 
@@ -238,7 +258,7 @@ _rule = Instances(space=space, realise=printed, method=Method.EXACT, rational=Fa
 _times, _steps = (1e3, 1e4, 1e5, 1e6, 1e7), (1, 2, 4, 8, 16)
 _base = {"E": 2, "gamma": 100.0, "fraction": 0.5}
 _condition = Sweeps(
-    source=Instances(
+    instances=Instances(
         space=Space({"E": Integer(1, 64), "T": Real(1, 1e9), "fraction": Real(0, 0.9), "gamma": Real(1, 1e4)}),
         realise=threshold,
         rational=False,
@@ -250,7 +270,7 @@ _condition = Sweeps(
 def _limit(*, event: bool = False) -> Sweeps:
     at = {"E": 2, "gamma": 100.0, "T": 1e6, "inverse_y": 10.0}
     return Sweeps(
-        source=Instances(
+        instances=Instances(
             space=Space({"E": Integer(1, 64), "T": Real(1, 1e9), "inverse_y": Real(1, 1e6), "gamma": Real(1, 1e4)}),
             realise=functools.partial(term, event=event),
             rational=False,
@@ -286,7 +306,7 @@ claim = Claim(
     id="efl.corollary-1",
     kind=Kind.RULE,
     title="abandon an inactive client",
-    source=Source("efl", "Corollary 1, (8) and (9) (both versions)"),
+    citation=Citation("efl", "Corollary 1, (8) and (9) (both versions)"),
     forms=(
         Form(
             variant="published@own",

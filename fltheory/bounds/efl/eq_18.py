@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 from sympy import Eq
 
-from fltheory.bounds._algebra import EE, Inner, NormSq
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
-from fltheory.bounds.ruan._symbols import g, g_bar, p_drawn
+from fltheory.bounds.algebra import EE, Inner, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.flexible_participation.symbols import g, g_bar, p_drawn
+from fltheory.bounds.space import Integer, Params, Real, Space, ratio
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -53,7 +53,7 @@ claim = Claim(
     id="efl.eq-18",
     kind=Kind.IDENTITY,
     title="covariance of the noise of two clients",
-    source=Source("efl", "appendix A.2.1, (18) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (18) (long version)"),
     forms=(
         Form(
             variant="published@inner",
@@ -67,6 +67,7 @@ claim = Claim(
         ),
         Form(
             variant="corrected",
+            intended=("published@inner",),
             statement=Eq(EE(p_drawn[1] * p_drawn[2] * Inner(first, second)), 0, evaluate=False),
             note="inner product without the square; coefficients may depend on the step counts",
         ),

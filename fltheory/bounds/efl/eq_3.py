@@ -27,17 +27,26 @@ from typing import Any
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import Inner, family, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import N, i
+from fltheory.bounds.algebra import Inner
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import N, i
 
-elasticity = scalar("efl_lambda", r"\lambda", "weight of the elastic term")
-risk = scalar("efl_risk", r"f_k(w)", "empirical risk of a client at a model")
-model = scalar("efl_w", "w", "any model")
-anchor = family("efl_anchor", r"w_{\tau-1}^{<0>}", "model of a client in the last round")
-fisher = family("efl_fisher", r"\mathrm{diag}(I_{\tau-1,<0>})", "diagonal of a client's Fisher information")
-statistic = family("efl_v", r"v_{\tau-1}^{<0>}", "second statistic that a client reports, as in the box")
+elasticity = scalar("elasticity", r"\lambda", "weight of the elastic term", domain="nonnegative")
+risk = scalar("risk", r"f_k(w)", "empirical risk of a client at a model")
+model = scalar("w", "w", "any model", shape=("dim",))
+anchor = family("anchor", r"w_{\tau-1}^{<0>}", "model of a client in the last round", shape=("clients", "dim"))
+fisher = family(
+    "fisher",
+    r"\mathrm{diag}(I_{\tau-1,<0>})",
+    "diagonal of a client's Fisher information",
+    shape=("clients", "dim"),
+    domain="nonnegative",
+)
+statistic = family(
+    "v", r"v_{\tau-1}^{<0>}", "second statistic that a client reports, as in the box", shape=("clients", "dim")
+)
 
 away = model - anchor[i]
 objective = risk + elasticity / 2 * Sum(Inner(fisher[i] * away, away), (i, 1, N))
@@ -55,12 +64,12 @@ def realise(point: Params) -> dict[str, Any]:
     """Return any objective, diagonals and models."""
     return {
         "N": point["N"],
-        "efl_lambda": point["elasticity"],
-        "efl_risk": point["risk"],
-        "efl_w": point["model"],
-        "efl_anchor": point["anchor"],
-        "efl_fisher": point["fisher"],
-        "efl_v": point["fisher"],
+        "elasticity": point["elasticity"],
+        "risk": point["risk"],
+        "w": point["model"],
+        "anchor": point["anchor"],
+        "fisher": point["fisher"],
+        "v": point["fisher"],
     }
 
 
@@ -68,7 +77,7 @@ claim = Claim(
     id="efl.eq-3",
     kind=Kind.IDENTITY,
     title="elastic objective rearranged",
-    source=Source("efl", "section 3.1, (3) (both versions)"),
+    citation=Citation("efl", "section 3.1, (3) (both versions)"),
     forms=(
         Form(statement=_rearranged(Sum(fisher[i] * anchor[i], (i, 1, N)))),
         Form(
@@ -78,6 +87,7 @@ claim = Claim(
         ),
         Form(
             variant="corrected",
+            intended=("published@000-box",),
             statement=_rearranged(Sum(fisher[i] * anchor[i], (i, 1, N))),
             note="second statistic with the model, as in the text",
         ),

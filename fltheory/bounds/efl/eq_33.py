@@ -14,17 +14,17 @@ from __future__ import annotations
 
 from sympy import Le
 
-from fltheory.bounds._algebra import NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, F, F_star, L, N, j, k
-from fltheory.bounds.ruan._round import QUIET_STEPS
-from fltheory.bounds.ruan._symbols import active, g_bar_loc, w_loc
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import QUIET_STEPS
+from fltheory.bounds.flexible_participation.symbols import active, g_bar_loc, w_loc
+from fltheory.bounds.symbols import E, F, F_star, L, N, j, k
 
 claim = Claim(
     id="efl.eq-33",
     kind=Kind.LEMMA,
     title="gradient against gap",
-    source=Source("efl", "appendix A.2.1, (33) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (33) (long version)"),
     forms=(
         Form(
             statement=Le(

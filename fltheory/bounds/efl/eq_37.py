@@ -23,11 +23,11 @@ from typing import Any
 
 from sympy import Ge
 
-from fltheory.bounds._algebra import Inner, NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, F, F_star, N, j, k, mu, w_star
-from fltheory.bounds.ruan._round import QUIET_STEPS
-from fltheory.bounds.ruan._symbols import active, g_bar_loc, w_loc
+from fltheory.bounds.algebra import Inner, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import QUIET_STEPS
+from fltheory.bounds.flexible_participation.symbols import active, g_bar_loc, w_loc
+from fltheory.bounds.symbols import E, F, F_star, N, j, k, mu, w_star
 
 everywhere = ((k, 1, N), (j, 0, E - 1))
 
@@ -44,7 +44,7 @@ claim = Claim(
     id="efl.eq-37",
     kind=Kind.LEMMA,
     title="strong convexity between local model and optimum",
-    source=Source("efl", "appendix A.2.1, (37) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (37) (long version)"),
     forms=(
         Form(statement=_above(F_star[k]), over=everywhere),
         Form(

@@ -15,17 +15,17 @@ from __future__ import annotations
 
 from sympy import Ge
 
-from fltheory.bounds._algebra import NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, j, k, w_star
-from fltheory.bounds.ruan._round import QUIET_STEPS, distance
-from fltheory.bounds.ruan._symbols import w_bar, w_loc
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import QUIET_STEPS, distance
+from fltheory.bounds.flexible_participation.symbols import w_bar, w_loc
+from fltheory.bounds.symbols import E, N, j, k, w_star
 
 claim = Claim(
     id="efl.eq-40",
     kind=Kind.LEMMA,
     title="distance of a local model from below",
-    source=Source("efl", "appendix A.2.1, (40) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (40) (long version)"),
     forms=(
         Form(
             statement=Ge(NormSq(w_loc[k, j] - w_star), distance(j) / 2 - NormSq(w_loc[k, j] - w_bar[j])),

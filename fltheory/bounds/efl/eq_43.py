@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from sympy import Ge, Sum
 
-from fltheory.bounds._algebra import Inner, NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, F, F_star, L, N, eta, grad_F, j, k, w_star
-from fltheory.bounds.ruan._round import QUIET_STEPS
-from fltheory.bounds.ruan._symbols import active, p_tau, w_bar, w_loc
+from fltheory.bounds.algebra import Inner, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import QUIET_STEPS
+from fltheory.bounds.flexible_participation.symbols import active, p_tau, w_bar, w_loc
+from fltheory.bounds.symbols import E, F, F_star, L, N, eta, grad_F, j, k, w_star
 
 weight = p_tau[k] * active[k, j]
 away = w_loc[k, j] - w_bar[j]
@@ -42,7 +42,7 @@ claim = Claim(
     id="efl.eq-43",
     kind=Kind.LEMMA,
     title="gap at local models from below",
-    source=Source("efl", "appendix A.2.1, (43) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (43) (long version)"),
     forms=(
         Form(statement=Ge(gap, virtual - loss), over=inside, note="first line against the last"),
         Form(
@@ -53,6 +53,7 @@ claim = Claim(
         ),
         Form(
             variant="corrected",
+            intended=("published@second-line",),
             statement=Ge(gap, Sum(weight * Inner(grad_F(k, w_bar[j]), away), (k, 1, N)) + virtual),
             over=inside,
             note="with the term of first order that the second line lost",

@@ -25,7 +25,8 @@ and keeps (iii).
 where :math:`\hat B` is :math:`B` with the drift divided by :math:`\eta_\tau^2`, and :math:`2 + \mu\eta_\tau` was
 bounded by means of :math:`\eta_\tau \le \frac{1}{2(1+\theta)L}`.
 
-Instances: see :mod:`~fltheory.bounds.ruan._round`; the first client always works. By the computation on the page of
+Instances: see :mod:`~fltheory.bounds.flexible_participation.round`; the first client always works. By the computation
+on the page of
 :mod:`~fltheory.bounds.ruan.eq_46`, which is about the same inequality, ``published@expected`` fails only in a small
 corner: at the largest learning rate, close to :math:`\omega^*`, with condition numbers near 1. In the general space
 two of 3,000 random points failed, too few for the usual budget. So it is searched among first steps at the largest
@@ -38,11 +39,20 @@ from __future__ import annotations
 
 from sympy import Le
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, L, eta, i
-from fltheory.bounds.ruan._round import LONGEST_STEPS, STEPS, ascent, distance, excess, factor, shrinking, small_rate
-from fltheory.bounds.ruan._symbols import gamma_tau
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import (
+    LONGEST_STEPS,
+    STEPS,
+    ascent,
+    distance,
+    excess,
+    factor,
+    shrinking,
+    small_rate,
+)
+from fltheory.bounds.flexible_participation.symbols import gamma_tau
+from fltheory.bounds.symbols import E, L, eta, i
 
 steps = ((i, 0, E - 1),)
 kept = shrinking * distance(i)
@@ -52,7 +62,7 @@ claim = Claim(
     id="efl.eq-48",
     kind=Kind.LEMMA,
     title="one-step bound",
-    source=Source("efl", "appendix A.2.1, (48) with (47) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (48) with (47) (long version)"),
     forms=(
         Form(statement=Le(distance(i + 1), kept + eta**2 * excess(i) + 2 * eta * ascent(i)), over=steps),
         Form(

@@ -23,11 +23,11 @@ from typing import Any
 
 from sympy import Expr, Ge, Sum
 
-from fltheory.bounds._algebra import Norm
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, eta, i, j, k
-from fltheory.bounds.ruan._round import ROUNDS, distance
-from fltheory.bounds.ruan._symbols import active, g_loc, p_tau
+from fltheory.bounds.algebra import Norm
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import ROUNDS, distance
+from fltheory.bounds.flexible_participation.symbols import active, g_loc, p_tau
+from fltheory.bounds.symbols import E, N, eta, i, j, k
 
 
 def _size(step: Any) -> Expr:
@@ -43,7 +43,7 @@ claim = Claim(
     id="efl.eq-55",
     kind=Kind.LEMMA,
     title="distances inside a round from below",
-    source=Source("efl", "appendix A.2.1, (55) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (55) (long version)"),
     forms=(
         Form(statement=_bounds(j), over=((j, 0, E - 1),)),
         Form(

@@ -17,12 +17,12 @@ from typing import Any
 
 from sympy import Expr, Le, Sum, sqrt
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, G_sq, N, j, k
+from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.efl._round import bounded_gradients, squares
-from fltheory.bounds.ruan._round import ROUNDS
-from fltheory.bounds.ruan._symbols import active, g_loc, p_tau, s_tau
+from fltheory.bounds.flexible_participation.round import ROUNDS
+from fltheory.bounds.flexible_participation.symbols import active, g_loc, p_tau, s_tau
+from fltheory.bounds.symbols import E, G_sq, N, j, k
 
 
 def _square(step: Any) -> Expr:
@@ -35,7 +35,7 @@ claim = Claim(
     id="efl.eq-58",
     kind=Kind.LEMMA,
     title="squared length of a round",
-    source=Source("efl", "appendix A.2.1, (58) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (58) (long version)"),
     forms=(
         Form(
             statement=(

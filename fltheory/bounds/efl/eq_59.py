@@ -24,9 +24,8 @@ from __future__ import annotations
 
 from sympy import Eq, Le, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, eta, i
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.efl._round import (
     bounded_coefficients,
     bounded_gradients,
@@ -34,8 +33,9 @@ from fltheory.bounds.efl._round import (
     inner_proved,
     second_order,
 )
-from fltheory.bounds.ruan._round import ROUNDS, excess
-from fltheory.bounds.ruan._symbols import p_tau, s_tau
+from fltheory.bounds.flexible_participation.round import ROUNDS, excess
+from fltheory.bounds.flexible_participation.symbols import p_tau, s_tau
+from fltheory.bounds.symbols import E, eta, i
 
 printed = second_order(p_tau, s_tau, inner_printed(p_tau, s_tau))
 scaled = EE(Sum(excess(i, 1 / eta**2), (i, 0, E - 1)))
@@ -44,7 +44,7 @@ claim = Claim(
     id="efl.eq-59",
     kind=Kind.LEMMA,
     title="second-order term of a round",
-    source=Source("efl", "appendix A.2.1, (59) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (59) (long version)"),
     forms=(
         Form(statement=Eq(EE(Sum(excess(i), (i, 0, E - 1))), printed, evaluate=False)),
         Form(

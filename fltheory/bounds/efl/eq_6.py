@@ -27,16 +27,27 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import family
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, eta, j, k, tau
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.efl._compressor import runs_with
 from fltheory.bounds.efl._symbols import coefficient, residual, residual_k, rounds, server
+from fltheory.bounds.quantities import family
+from fltheory.bounds.symbols import N, eta, j, k, tau
 
 gradient = family(
-    "efl_gradient", "g_{<0> E+<2>}^{<1>}", "gradient of a client in a local step of a round", first=(0, 1, 0)
+    "gradient",
+    "g_{<0> E+<2>}^{<1>}",
+    "gradient of a client in a local step of a round",
+    first=(0, 1, 0),
+    shape=("rounds", "clients", "steps", "dim"),
 )
-steps = family("efl_steps", "s_{<0>}^{<1>}", "local steps that a client completes in a round", first=(0, 1))
+steps = family(
+    "steps",
+    "s_{<0>}^{<1>}",
+    "local steps that a client completes in a round",
+    first=(0, 1),
+    shape=("rounds", "clients"),
+    domain="integer>=0",
+)
 
 
 def _after(correction: object, last: object) -> Eq:
@@ -55,7 +66,7 @@ claim = Claim(
     id="efl.eq-6",
     kind=Kind.IDENTITY,
     title="aggregation written out with gradients",
-    source=Source("efl", "section 3.1, (6) (both versions)"),
+    citation=Citation("efl", "section 3.1, (6) (both versions)"),
     forms=(
         Form(
             variant="published@000",

@@ -30,12 +30,12 @@ from typing import Any
 
 from sympy import Expr, Le, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, F, N, j, k, w_star
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.efl._round import METRIC, QUIET_DRAWN_ROUNDS, gaps_drawn
 from fltheory.bounds.efl._symbols import r_tau
-from fltheory.bounds.ruan._symbols import p_drawn, s_drawn, w_bar
+from fltheory.bounds.flexible_participation.symbols import p_drawn, s_drawn, w_bar
+from fltheory.bounds.symbols import E, F, N, j, k, w_star
 
 
 def _ascent(step: Any) -> Expr:
@@ -48,7 +48,7 @@ claim = Claim(
     id="efl.eq-62",
     kind=Kind.LEMMA,
     title="vanishing of the heterogeneity term",
-    source=Source("efl", "appendix A.2.1, (62) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (62) (long version)"),
     forms=(
         Form(statement=Le(_ascent(j), r_tau * METRIC), over=inside),
         Form(

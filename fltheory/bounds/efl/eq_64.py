@@ -50,14 +50,12 @@ from typing import Any
 
 from sympy import Gt, Le
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Assumption, Claim, Form, Kind, Source
-from fltheory.bounds._symbols import eta, mu, w_star
+from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind
 from fltheory.bounds.efl._round import (
-    B_PRINTED,
-    B_PROVED,
     DRAWN_ROUNDS,
     LENGTH,
+    SUMS,
     bounded_coefficients_drawn,
     bounded_gradients_drawn,
     gaps_drawn,
@@ -65,8 +63,10 @@ from fltheory.bounds.efl._round import (
     work_drawn,
 )
 from fltheory.bounds.efl._symbols import r_tau
-from fltheory.bounds.ruan._round import small_rate, small_rate_of_round
-from fltheory.bounds.ruan._symbols import w_end, w_start
+from fltheory.bounds.efl.theorem_1 import B_PRINTED, B_PROVED
+from fltheory.bounds.flexible_participation.round import small_rate, small_rate_of_round
+from fltheory.bounds.flexible_participation.symbols import w_end, w_start
+from fltheory.bounds.symbols import eta, mu, w_star
 
 after = EE(NormSq(w_end - w_star))
 before = NormSq(w_start - w_star)
@@ -81,16 +81,18 @@ claim = Claim(
     id="efl.eq-64",
     kind=Kind.LEMMA,
     title="recursion over one round",
-    source=Source("efl", "appendix A.2.1, (64) (long version)"),
+    citation=Citation("efl", "appendix A.2.1, (64) (long version)"),
     forms=(
         Form(
             variant="published@defined",
             statement=_recursion(EE(second_order_sum(1 / eta**2) + 2 * LENGTH)),
+            where=SUMS,
             note="B and H as defined, the drift divided by the squared rate",
         ),
         Form(
             variant="published@literal",
             statement=_recursion(EE(second_order_sum(1) + 2 * LENGTH)),
+            where=SUMS,
             note="B and H as defined, the drift as printed in (47)",
         ),
         Form(

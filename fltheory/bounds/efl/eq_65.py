@@ -33,15 +33,15 @@ from typing import Any
 
 from sympy import Ge, Le, Max
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, tau
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.efl._symbols import C, H, J, gamma, r_tau, start
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, tau
 
-C_next = scalar("efl_C_next", r"C_{\tau+1}", "constant of the bound after one more round")
-b_tau = scalar("efl_b", r"b_\tau", "what a round adds to the constant")
-C_any = scalar("efl_C_any", r"C_\tau", "any non-negative constant")
+C_next = scalar("C_next", r"C_{\tau+1}", "constant of the bound after one more round")
+b_tau = scalar("b_tau", r"b_\tau", "what a round adds to the constant")
+C_any = scalar("C_any", r"C_\tau", "any non-negative constant", domain="nonnegative")
 
 x = tau * E + gamma
 first, total = gamma**2 * start, tau * b_tau
@@ -56,13 +56,13 @@ def realise(point: Params) -> dict[str, Any]:
     return {
         "E": point["E"],
         "tau": point["tau"],
-        "efl_r_tau": point["r"],
-        "efl_H": point["H"] * point["tau"],
-        "efl_J": point["J"],
-        "efl_gamma": point["E"] * point["offset"],
-        "efl_b": point["b"],
-        "efl_start": point["start"],
-        "efl_C_any": point["C"],
+        "r_tau": point["r"],
+        "H_tau": point["H"] * point["tau"],
+        "J": point["J"],
+        "gamma": point["E"] * point["offset"],
+        "b_tau": point["b"],
+        "start_sq": point["start"],
+        "C_any": point["C"],
     }
 
 
@@ -70,7 +70,7 @@ claim = Claim(
     id="efl.eq-65",
     kind=Kind.IDENTITY,
     title="the induction closes",
-    source=Source("efl", "appendix A.2.1, (65) (long); Theorem 1 (short)"),
+    citation=Citation("efl", "appendix A.2.1, (65) (long); Theorem 1 (short)"),
     forms=(
         Form(variant="published@000", statement=step, where=((C, C_any), (C_next, C + b_tau))),
         Form(
@@ -86,7 +86,10 @@ claim = Claim(
             note="a sum in place of the maximum",
         ),
     ),
-    assumptions=(Assumption("offset at least 4E", Ge(gamma, 4 * E)),),
+    assumptions=(
+        Assumption("offset at least 4E", Ge(gamma, 4 * E)),
+        Assumption("no round takes away from the constant", Ge(b_tau, 0)),
+    ),
     uses=("efl.eq-64",),
     check=Instances(
         space=Space(

@@ -27,10 +27,10 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, i, k, tau
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.efl._compressor import runs_with
 from fltheory.bounds.efl._symbols import coefficient, residual, residual_k, rounds, server, virtual
+from fltheory.bounds.symbols import N, i, k, tau
 
 same = Eq(virtual[tau], server[tau], evaluate=False)
 every = ((tau, 0, rounds),)
@@ -40,7 +40,7 @@ claim = Claim(
     id="efl.lemma-1",
     kind=Kind.IDENTITY,
     title="virtual sequence, residual absorbed",
-    source=Source("efl", "Lemma 1, (14), (15) (long version)"),
+    citation=Citation("efl", "Lemma 1, (14), (15) (long version)"),
     forms=(
         Form(
             statement=same,

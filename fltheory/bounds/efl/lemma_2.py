@@ -17,18 +17,18 @@ from __future__ import annotations
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Assumption, Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, k, sigma_sq
+from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import g, g_bar, p_tau
 from fltheory.bounds.ruan import lemma_a_2
-from fltheory.bounds.ruan._symbols import g, g_bar, p_tau
-from fltheory.problem import Origin
+from fltheory.bounds.symbols import N, k, sigma_sq
+from fltheory.problems.problem import Origin
 
 claim = Claim(
     id="efl.lemma-2",
     kind=Kind.LEMMA,
     title="variance of the weighted noise",
-    source=Source("efl", "Lemma 2, (16) (long version)"),
+    citation=Citation("efl", "Lemma 2, (16) (long version)"),
     forms=(
         Form(
             statement=Le(

@@ -29,12 +29,12 @@ from __future__ import annotations
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, NormSq, Pos
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, G_sq, N, eta, j, k
+from fltheory.bounds.algebra import EE, NormSq, Pos
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.efl._round import bounded_gradients, squares, work_fixed
-from fltheory.bounds.ruan._round import ROUNDS
-from fltheory.bounds.ruan._symbols import p_tau, s_tau, w_bar, w_loc
+from fltheory.bounds.flexible_participation.round import ROUNDS
+from fltheory.bounds.flexible_participation.symbols import p_tau, s_tau, w_bar, w_loc
+from fltheory.bounds.symbols import E, G_sq, N, eta, j, k
 
 spread = EE(Sum(p_tau[k] * NormSq(w_bar[j] - w_loc[k, j]), (k, 1, N)))
 scale = (E - 1) * G_sq * eta**2
@@ -45,7 +45,7 @@ claim = Claim(
     id="efl.lemma-3",
     kind=Kind.LEMMA,
     title="local models inside a round",
-    source=Source("efl", "Lemma 3, (20) (long version)"),
+    citation=Citation("efl", "Lemma 3, (20) (long version)"),
     forms=(
         Form(statement=Le(spread, scale * (work_fixed + above + squares(p_tau, s_tau))), over=inside),
         Form(

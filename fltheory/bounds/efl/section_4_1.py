@@ -40,19 +40,29 @@ Source: EFL, section 4.1, both versions.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from collections.abc import Mapping
 from typing import Any
 
-from sympy import Le, Rational, sqrt
+import numpy as np
+from sympy import Le, Rational, Sum, sqrt
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Method, Source, Sweep, Sweeps
-from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, G_sq, L, mu, tau
+from fltheory.algorithms.efl import EFL
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
+from fltheory.bounds.efl import theorem_1
 from fltheory.bounds.efl._symbols import J, distance, gamma, start
+from fltheory.bounds.flexible_participation.observed import changing_bound, inverse_weights, laws
+from fltheory.bounds.observation import Facts, Observation
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, G_sq, Gamma, L, N, k, mu, p, tau
+from fltheory.problems.problem import Origin
 
-y_sum = scalar("efl_y_sum", r"\sum_{t=0}^{\tau-1} y_t", "rounds so far with inactive clients")
-metric = scalar("efl_D", "D", "weighted mean of the clients' gaps at the optimum")
-variance = scalar("efl_variance", r"\sigma^2", "variance of a stochastic gradient")
+y_sum = scalar("y_sum", r"\sum_{t=0}^{\tau-1} y_t", "rounds so far with inactive clients", domain="nonnegative")
+metric = scalar("D", "D", "weighted mean of the clients' gaps at the optimum", domain="nonnegative")
+variance = scalar("variance", r"\sigma^2", "variance of a stochastic gradient", domain="nonnegative")
 
 
 def run(point: Params) -> dict[str, Any]:
@@ -74,21 +84,25 @@ def run(point: Params) -> dict[str, Any]:
         "mu": 1.0,
         "L": 1.0,
         "tau": rounds,
-        # Both gaps at the optimum are 1/2.
-        "efl_D": 0.5,
-        "efl_J": 16.0,
-        "efl_gamma": offset,
-        "efl_start": point["start"] ** 2,
+        "N": 2,
+        "p": np.full(2, 0.5),
+        "Gamma": np.full(2, 0.5),
+        "D": 0.5,
+        "J": 16.0,
+        "theta": 1.0,
+        "mean_ps_min": 0.75 if inactive else 1.0,
+        "gamma": offset,
+        "start_sq": point["start"] ** 2,
         "G_sq": largest + point["noise"],
-        "efl_y_sum": inactive,
-        "efl_variance": point["noise"],
-        "efl_distance": second,
+        "y_sum": inactive,
+        "variance": point["noise"],
+        "distance_sq": second,
     }
 
 
 def terms(point: Params) -> dict[str, Any]:
     """Return the extra term alone, with inactive clients in every round."""
-    return {"E": point["E"], "tau": point["tau"], "efl_J": point["J"], "efl_y_sum": point["tau"] ** point["power"]}
+    return {"E": point["E"], "tau": point["tau"], "J": point["J"], "y_sum": point["tau"] ** point["power"]}
 
 
 runs = Instances(
@@ -107,7 +121,7 @@ runs = Instances(
 
 
 def _sweeps(*sweeps: Sweep) -> Sweeps:
-    return Sweeps(source=runs, sweeps=sweeps)
+    return Sweeps(instances=runs, sweeps=sweeps)
 
 
 times = (2000, 4000, 8000, 16000, 32000, 64000)
@@ -125,42 +139,72 @@ away_once, away_never = (
 def _term(power: float) -> Sweeps:
     space = Space({"E": Integer(1, 5), "tau": Real(1, 1e8), "J": Real(0, 10), "power": Real(0, 1)})
     return Sweeps(
-        source=Instances(space=space, realise=terms, rational=False),
+        instances=Instances(space=space, realise=terms, rational=False),
         sweeps=(Sweep("tau", (1e3, 1e4, 1e5, 1e6, 1e7), {"E": 2, "J": 1.0, "power": power}),),
+    )
+
+
+def observed() -> Observation:
+    """Return how the section is read on an experiment; a round counts where some client may be inactive."""
+    whole = changing_bound(theorem_1.GAMMA)
+
+    def quantities(facts: Facts) -> Mapping[Any, Any]:
+        env = dict(whole.quantities(facts))
+        found, which = laws(facts)
+        idle = np.array([float(bool((one.steps.min(axis=1) == 0) @ one.chance > 0)) for one in found])
+        y = facts.keep("y_t", idle[which], Origin.COMPUTED, "1 in rounds in which some client may be inactive")
+        noise = facts.keep("variance", float(np.max(env["sigma_sq"])), Origin.COMPUTED, "largest of all clients")
+        spread = float(env["p"] @ env["Gamma"])
+        return env | {"y_sum": np.cumsum(y), "variance": noise, "J": 32 * env["E"] * spread / env["mu"]}
+
+    return dataclasses.replace(
+        whole,
+        quantities=quantities,
+        conditions=lambda facts: (*whole.conditions(facts), inverse_weights(facts)),
+        algorithm=functools.partial(EFL, elasticity=0.0),
     )
 
 
 rate = y_sum * J / (tau * E + E**2)
 with_noise = (y_sum * J + variance / mu**2) / (tau * E + E**2)
 second_order = (variance + L * metric + G_sq) / mu**2
+definitions = (
+    (metric, Sum(p[k] * Gamma[k], (k, 1, N))),
+    (J, 32 * E * metric / mu),
+    (gamma, theorem_1.GAMMA),
+)
 in_full = y_sum * J / (tau * E + gamma) + (gamma**2 * start + tau * second_order) / (tau * E + gamma) ** 2
 
 claim = Claim(
     id="efl.section-4.1",
     kind=Kind.RATE,
     title="inactive clients",
-    source=Source("efl", "section 4.1 (both versions)"),
+    citation=Citation("efl", "section 4.1 (both versions)"),
     forms=(
         Form(
             statement=Le(distance, BigO(rate)),
+            where=definitions,
             check=_sweeps(always),
             note="along the rounds, a client inactive half of the time",
         ),
         Form(
             variant="published@once",
             statement=Le(distance, BigO(rate)),
+            where=definitions,
             check=_sweeps(once),
             note="along the rounds, a client inactive in the first round only",
         ),
         Form(
             variant="published@noise",
             statement=Le(distance, BigO(rate)),
+            where=definitions,
             check=_sweeps(loud_once),
             note="along the variance, a client inactive in the first round only",
         ),
         Form(
             variant="published@start",
             statement=Le(distance, BigO(rate)),
+            where=definitions,
             check=_sweeps(away_once),
             note="along the distance at the start, a client inactive in the first round only",
         ),
@@ -173,11 +217,13 @@ claim = Claim(
         Form(
             variant="corrected",
             statement=Le(distance, BigO(in_full)),
+            where=definitions,
             note="the bound of Theorem 1 with noise, metric, gradients and start",
         ),
         Form(
             variant="sharp",
             statement=Le(with_noise, BigO(distance)),
+            where=definitions,
             check=_sweeps(always, once, loud_always, loud_once),
             note="no better along the rounds and the variance, if clients are inactive in at least one round",
         ),
@@ -190,4 +236,5 @@ claim = Claim(
     ),
     uses=("efl.theorem-1",),
     check=_sweeps(always, once, never, loud_always, loud_once, away_once, away_never),
+    observation=observed(),
 )

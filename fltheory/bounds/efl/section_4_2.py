@@ -18,20 +18,40 @@ Source: EFL, section 4.2, both versions.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sympy import Le
+from sympy import Le, Sum
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Method, Source, Sweep, Sweeps
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, tau
+from fltheory.algorithms.efl import EFL
+from fltheory.bounds.algebra import EE, BigO
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
+from fltheory.bounds.efl import theorem_1
 from fltheory.bounds.efl._symbols import distance
+from fltheory.bounds.flexible_participation.observed import (
+    changing_bound,
+    independent_noise,
+    inverse_weights,
+    law,
+    stationary,
+)
+from fltheory.bounds.flexible_participation.symbols import s_drawn
+from fltheory.bounds.observation import Facts, Requirement
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, N, k, p, sigma_sq, tau
 
-inverse_sum = scalar("efl_inverse", r"\sum_k p^k\mathbb{E}[1/s^k]", "weighted mean of the inverse step counts")
+inverse_sum = scalar(
+    "inverse", r"\sum_k p^k\mathbb{E}[1/s^k]", "weighted mean of the inverse step counts", domain="probability"
+)
 noise_sum = scalar(
-    "efl_noise", r"\sum_k (p^k\sigma_k)^2\mathbb{E}[1/s^k]", "weighted noise with the inverse step counts"
+    "noise",
+    r"\sum_k (p^k\sigma_k)^2\mathbb{E}[1/s^k]",
+    "weighted noise with the inverse step counts",
+    domain="nonnegative",
 )
 
 
@@ -61,28 +81,47 @@ def run(point: Params) -> dict[str, Any]:
     return {
         "E": steps,
         "tau": rounds,
-        "efl_inverse": inverse,
-        "efl_noise": 0.5 * point["noise"] * inverse,
-        "efl_distance": second,
+        "N": 2,
+        "p": np.full(2, 0.5),
+        "sigma_sq": np.full(2, point["noise"]),
+        "s_drawn": list(np.stack(np.meshgrid(counts, counts), axis=-1).reshape(-1, 2)),
+        "chance": np.full(steps**2, 1 / steps**2),
+        "inverse": inverse,
+        "noise": 0.5 * point["noise"] * inverse,
+        "distance_sq": second,
     }
+
+
+def conditions(facts: Facts) -> Sequence[Requirement]:
+    """Return what the section asks for: weights of EFL, and clients that complete at least one step each."""
+    fewest = int(law(facts, 0).steps.min())
+    return (
+        *independent_noise(facts),
+        inverse_weights(facts),
+        Requirement("every client completes at least one step", fewest >= 1, f"fewest steps {fewest}"),
+    )
 
 
 claim = Claim(
     id="efl.section-4.2",
     kind=Kind.RATE,
     title="incomplete clients",
-    source=Source("efl", "section 4.2 (both versions)"),
+    citation=Citation("efl", "section 4.2 (both versions)"),
     forms=(
         Form(
             statement=Le(
                 distance,
                 BigO((E**5 * tau * inverse_sum + E**2 * tau * noise_sum) / (tau * E + E**2) ** 2),
             ),
+            where=(
+                (inverse_sum, Sum(p[k] * EE(1 / s_drawn[k]), (k, 1, N))),
+                (noise_sum, Sum(p[k] ** 2 * sigma_sq[k] * EE(1 / s_drawn[k]), (k, 1, N))),
+            ),
         ),
     ),
     uses=("efl.theorem-1",),
     check=Sweeps(
-        source=Instances(
+        instances=Instances(
             space=Space({"E": Integer(1, 16), "tau": Integer(1, 10000), "noise": Real(0, 1e9)}),
             realise=run,
             method=Method.EXACT,
@@ -93,5 +132,10 @@ claim = Claim(
             Sweep("E", (1, 2, 4, 8, 16), {"tau": 400, "noise": 1.0}),
             Sweep("noise", (1e0, 1e2, 1e4, 1e6, 1e8), {"E": 2, "tau": 400}),
         ),
+    ),
+    observation=dataclasses.replace(
+        changing_bound(theorem_1.GAMMA, setting_of=stationary),
+        conditions=conditions,
+        algorithm=functools.partial(EFL, elasticity=0.0),
     ),
 )

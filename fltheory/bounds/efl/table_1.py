@@ -64,19 +64,22 @@ from typing import Any
 
 from sympy import Le, sqrt
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Method, Source, Sweep, Sweeps
-from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds._symbols import L, mu
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.symbols import L, mu
 
-accuracy = scalar("efl_epsilon", r"\epsilon", "accuracy to be reached")
-sampled = scalar("efl_S", "S", "number of clients in a round")
-G = scalar("efl_G", "G", "bound on the norm of a gradient")
-delta = scalar("efl_delta", r"\delta", "Hessian dissimilarity")
+accuracy = scalar("epsilon", r"\epsilon", "accuracy to be reached", domain="nonnegative")
+sampled = scalar("S", "S", "number of clients in a round", domain="integer>=1")
+G = scalar("G", "G", "bound on the norm of a gradient", domain="nonnegative")
+delta = scalar("delta", r"\delta", "Hessian dissimilarity", domain="nonnegative")
 rounds_distance = scalar(
-    "efl_rounds_distance", r"T_\epsilon", "rounds until the squared distance stays below the accuracy"
+    "rounds_distance", r"T_\epsilon", "rounds until the squared distance stays below the accuracy", domain="integer>=0"
 )
-rounds_gap = scalar("efl_rounds_gap", r"T_\epsilon", "rounds until the gap of the objective stays below the accuracy")
+rounds_gap = scalar(
+    "rounds_gap", r"T_\epsilon", "rounds until the gap of the objective stays below the accuracy", domain="integer>=0"
+)
 
 statistical = G**2 / (mu * sampled * accuracy)
 efl = statistical + L / (mu * sqrt(accuracy))
@@ -89,10 +92,10 @@ def compared(point: Params) -> dict[str, Any]:
     return {
         "mu": point["mu"],
         "L": point["mu"] * point["condition"],
-        "efl_epsilon": point["epsilon"],
-        "efl_S": point["S"],
-        "efl_G": point["G"],
-        "efl_delta": 2 * point["mu"] * point["condition"] * point["delta"],
+        "epsilon": point["epsilon"],
+        "S": point["S"],
+        "G": point["G"],
+        "delta": 2 * point["mu"] * point["condition"] * point["delta"],
     }
 
 
@@ -101,10 +104,10 @@ def as_rates(point: Params) -> dict[str, Any]:
     return {
         "mu": 1.0,
         "L": point["inverse_epsilon"] ** point["growth"],
-        "efl_epsilon": 1 / point["inverse_epsilon"],
-        "efl_S": point["inverse_epsilon"],
-        "efl_G": 1.0,
-        "efl_delta": 1.0,
+        "epsilon": 1 / point["inverse_epsilon"],
+        "S": point["inverse_epsilon"],
+        "G": 1.0,
+        "delta": 1.0,
     }
 
 
@@ -142,11 +145,11 @@ def _needed(clients: int, squared: float, low: float, epsilon: float) -> dict[st
     return {
         "mu": low,
         "L": 1.0,
-        "efl_epsilon": epsilon,
-        "efl_S": clients,
-        "efl_G": (2.0 + largest) ** 0.5,
-        "efl_rounds_distance": distance,
-        "efl_rounds_gap": gap,
+        "epsilon": epsilon,
+        "S": clients,
+        "G": (2.0 + largest) ** 0.5,
+        "rounds_distance": distance,
+        "rounds_gap": gap,
     }
 
 
@@ -187,12 +190,14 @@ def _along(*sweeps: Sweep) -> Sweeps:
             "inverse_epsilon": Real(1, 1e6),
         }
     )
-    return Sweeps(source=Instances(space=space, realise=measured, method=Method.EXACT, rational=False), sweeps=sweeps)
+    return Sweeps(
+        instances=Instances(space=space, realise=measured, method=Method.EXACT, rational=False), sweeps=sweeps
+    )
 
 
 equal = _along(*alone, shared, many_equal)
 rates = Sweeps(
-    source=Instances(
+    instances=Instances(
         space=Space({"inverse_epsilon": Real(1, 1e9), "growth": Real(0, 1)}), realise=as_rates, rational=False
     ),
     sweeps=tuple(Sweep("inverse_epsilon", (1e2, 1e3, 1e4, 1e5, 1e6, 1e7), {"growth": g}) for g in (0.5, 0.0)),
@@ -205,7 +210,7 @@ claim = Claim(
     id="efl.table-1",
     kind=Kind.RATE,
     title="rounds to accuracy, and the comparison",
-    source=Source("efl", "Table 1 (both versions)"),
+    citation=Citation("efl", "Table 1 (both versions)"),
     forms=(
         Form(variant="published@scaffold", statement=Le(efl, scaffold), note="EFL tighter than SCAFFOLD"),
         Form(variant="published@mime", statement=Le(efl, mime), note="EFL tighter than MIME"),

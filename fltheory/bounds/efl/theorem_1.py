@@ -52,75 +52,233 @@ margins near 1 come from there and do not say that the form is tight.
 
 Instances: one or two clients with quadratics, step counts with two values per client whose law changes once, up to
 24 rounds, coefficients :math:`p_\tau^k = Ep^k/s_\tau^k`, noise from none to large, starts at or away from the optimum;
-in exact expectation. For ``published@literal`` two clients with different minimisers, one of which is inactive half of
-the time, and up to 1600 rounds.
+in exact expectation. For ``published@literal`` two clients with different minimisers, one of which works in one round
+out of twenty, and up to 6400 rounds.
 
 Source: EFL, Theorem 1, (7), both versions.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from sympy import Le, Max
+from sympy import Expr, Gt, Le, Max, Sum
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import BigO, Env
-from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source, Sweep, Sweeps
-from fltheory.bounds._space import Params, Space
-from fltheory.bounds._symbols import E, tau
-from fltheory.bounds.efl import _theorem
-from fltheory.bounds.efl._symbols import C, H, J, distance
-from fltheory.bounds.ruan._theorem import along
-from fltheory.experiment import Experiment
+from fltheory.bounds.algebra import Differ, Env, Largest, Smallest, compiled
+from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Kind, Sweep, Sweeps
+from fltheory.bounds.definitions import Definition
+from fltheory.bounds.efl import _schedule
+from fltheory.bounds.efl._round import METRIC, inner_printed, inner_proved, second_order, squares
+from fltheory.bounds.efl._symbols import C, H, J, distance, gamma, start
+from fltheory.bounds.flexible_participation import experiments
+from fltheory.bounds.flexible_participation.observed import changing_bound
+from fltheory.bounds.flexible_participation.run_laws import mean_in
+from fltheory.bounds.flexible_participation.symbols import mean_ps_at, p_drawn, s_drawn, theta
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Params, Space
+from fltheory.bounds.symbols import E, G_sq, L, N, k, mu, p, t, tau
+from fltheory.problems.problem import Origin
 from fltheory.quadratic.problem import Quadratic
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.schedules import Table
+from fltheory.simulation.trajectories import Trajectories
 
-printed = (
-    _theorem.OFFSET,
-    (C, Max(_theorem.FIRST, _theorem.SCALE * _theorem.B_sum_tau)),
-    (J, 32 * E * _theorem.gaps),
+least = scalar(
+    "mean_ps_min",
+    r"\min_\tau\mathbb{E}[\sum_{k=1}^{N} p_\tau^k s_\tau^k]",
+    "smallest expected sum of a run",
+    domain="nonnegative",
 )
+B_sum = scalar(
+    "B_sum",
+    r"S_\tau",
+    "second-order terms so far, each over the square of its own expected sum, as printed",
+)
+B_sum_tau = scalar(
+    "B_sum_tau",
+    r"S_\tau",
+    "second-order terms so far, over the square of the expected sum of the current round, as printed",
+)
+B_sum_proved = scalar(
+    "B_sum_proved",
+    r"\hat S_\tau",
+    "corrected second-order terms so far",
+)
+gaps = scalar(
+    "gaps",
+    r"\Gamma_{\max}",
+    "largest mean metric of a round",
+    domain="nonnegative",
+)
+
+mean_B = family("mean_B_at", r"\mathbb{E}[B_{<0>}]", "second-order term of a round", first=0, shape=("rounds",))
+mean_B_proved = family(
+    "mean_B_proved_at",
+    r"\mathbb{E}[\hat B_{<0>}]",
+    "the same as the corrected recursion needs it",
+    first=0,
+    shape=("rounds",),
+)
+T = scalar("T", "T", "number of rounds", domain="integer>=0")
+planned = scalar("planned", r"\hat T", "last round whose participation is planned", domain="integer>=0")
+
+B_PRINTED = second_order(p_drawn, s_drawn, inner_printed(p_drawn, s_drawn)) + 2 * E * G_sq * squares(p_drawn, s_drawn)
+r""":math:`B_t`, in the proof :math:`\overline B_\tau + 2\overline H_\tau`, as printed."""
+
+B_PROVED = second_order(p_drawn, s_drawn, inner_proved(p_drawn, s_drawn)) + (4 * E - 2) * G_sq * squares(
+    p_drawn, s_drawn
+)
+"""The same as the corrected recursion needs it."""
+
+GAMMA = Max(4 * E**2 * theta / least, 32 * E * (1 + theta) * L / (mu * least))
+OFFSET: tuple[Definition, ...] = (
+    (mean_ps_at[t], mean_in(Sum(p_drawn[k] * s_drawn[k], (k, 1, N)), t)),
+    (least, Smallest(mean_ps_at[t], (t, 0, planned))),
+    (gamma, GAMMA),
+)
+FIRST, SCALE = gamma**2 * start, (16 * E / mu) ** 2
+GAPS = (gaps, Largest(mean_in(METRIC, t) / mean_ps_at[t], (t, 0, T - 1)))
+WITH_MU: tuple[Definition, ...] = (GAPS, (J, 32 * E * gaps / mu))
+
+r_at = family(
+    "r_at",
+    "r_{<0>}",
+    "whether the participation of a round is heterogeneous",
+    first=0,
+    shape=("rounds",),
+    domain="binary",
+)
+ratios = mean_in(p_drawn[k] * s_drawn[k], t) / p[k]
+COUNTED: tuple[Definition, ...] = (
+    (r_at[t], Differ(Largest(ratios, (k, 1, N)), Smallest(ratios, (k, 1, N)))),
+    (H, Sum(r_at[t], (t, 0, tau - 1))),
+)
+"""Rounds so far whose participation was heterogeneous."""
+
+BOUND: Expr = C / (tau * E + gamma) ** 2 + H * J / (tau * E + gamma)
+STATEMENT = Le(distance, BOUND)
+"""The theorem, for constants that are defined elsewhere."""
+
+SHORT_VERSION: tuple[Definition, ...] = (
+    *OFFSET,
+    (mean_B[t], mean_in(B_PRINTED, t)),
+    (B_sum_tau, Sum(mean_B[t] / mean_ps_at[tau] ** 2, (t, 0, tau - 1))),
+    (C, Max(FIRST, SCALE * B_sum_tau)),
+    GAPS,
+    (J, 32 * E * gaps),
+    *COUNTED,
+)
+"""Constants of the short version."""
+
+LONG_VERSION: tuple[Definition, ...] = (
+    *OFFSET,
+    (mean_B[t], mean_in(B_PRINTED, t)),
+    (B_sum, Sum(mean_B[t] / mean_ps_at[t] ** 2, (t, 0, tau - 1))),
+    (C, FIRST + SCALE * B_sum),
+    *WITH_MU,
+    *COUNTED,
+)
+"""Constants of the proof in the long version."""
+
+CORRECTED: tuple[Definition, ...] = (
+    *OFFSET,
+    (mean_B_proved[t], mean_in(B_PROVED, t)),
+    (B_sum_proved, Sum(mean_B_proved[t] / mean_ps_at[t] ** 2, (t, 0, tau - 1))),
+    (C, FIRST + SCALE * B_sum_proved),
+    *WITH_MU,
+    *COUNTED,
+)
+"""Constants that are proved for the algorithm without compression and elastic term."""
+
+ratio = scalar(
+    "ratio",
+    r"\frac{p_\tau^k}{p^k}",
+    "largest ratio of coefficient and weight of each law of a run",
+    domain="nonnegative",
+)
+ASSUMPTIONS = (
+    Assumption("some updates are aggregated", Gt(least, 0)),
+    Assumption("bounded gradients (Assumption 4)", Le(experiments.gradient_sq, G_sq), Origin.MEASURED),
+    Assumption("bounded coefficients (Assumption 5)", Le(ratio, theta)),
+)
+
+
+def setting(problem: Quadratic, plan: _schedule.Schedule, **other: Any) -> dict[str, Any]:
+    """Return all that the learning rate depends on; ``other`` replaces constants of the problem."""
+    known = {
+        "E": plan.participation.local_steps,
+        **experiments.constants(problem),
+        "theta": max(law["theta"] for law in plan.laws),
+        "ratio": np.array([law["theta"] for law in plan.laws]),
+        "mean_ps_min": min(law["mean_ps"] for law in plan.laws),
+        **plan.known(),
+    }
+    return known | other
+
+
+def rates(plan: _schedule.Schedule, env: dict[str, Any]) -> Table:
+    """Return the learning rate of the theorem."""
+    steps, work = env["E"], plan.work[:-1]
+    times = np.arange(1, len(work) + 1)
+    return Table(values=16 * steps / (env["mu"] * (times * steps + compiled(GAMMA)(env)) * work))
+
+
+def constants(plan: _schedule.Schedule, env: dict[str, Any]) -> dict[str, Any]:
+    """Return the sums and maxima over rounds, curves from round 1 on; ``env`` has ``G_sq``."""
+    work = plan.work
+    mixed = plan.of_rounds([law["z"] for law in plan.laws])[:-1]
+    printed = plan.expected(B_PRINTED, env)
+    return {
+        "tau": np.arange(1, len(work)),
+        "B_sum": np.cumsum(printed / work[:-1] ** 2),
+        "B_sum_tau": np.cumsum(printed) / work[1:] ** 2,
+        "B_sum_proved": np.cumsum(plan.expected(B_PROVED, env) / work[:-1] ** 2),
+        "H_tau": np.cumsum(mixed),
+        "gaps": float((plan.expected(METRIC, env) / work[:-1]).max()),
+    }
 
 
 def experiment(point: Params) -> Experiment:
     """Return the run of a point with the theorem's learning rate."""
-    problem, start = _theorem.from_optimum(point)
-    plan = _theorem.two_laws(point, problem)
+    problem, start = _schedule.from_optimum(point)
+    plan = _schedule.two_laws(point, problem)
     return Experiment(
         problem=problem,
         algorithm=Ruan(scheme="C"),
         participation=plan.participation,
-        rounds=_theorem.rounds(point),
-        rate=_theorem.rates(plan, _theorem.setting(problem, plan)),
+        rounds=_schedule.rounds(point),
+        rate=rates(plan, setting(problem, plan)),
         start=start,
     )
 
 
 def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
-    """Return the letters of the theorem, curves from round 1 on."""
+    """Return the quantities of the theorem, curves from round 1 on."""
     assert isinstance(run.problem, Quadratic)
-    plan = _theorem.two_laws(point, run.problem)
-    found = along(run, trajectories)
-    env = _theorem.setting(run.problem, plan) | {
+    plan = _schedule.two_laws(point, run.problem)
+    found = experiments.along(run, trajectories)
+    env = setting(run.problem, plan) | {
         "G_sq": found["G_sq"],
-        "ruan_gradient_sq": found["ruan_gradient_sq"],
-        "efl_distance": found["ruan_distance"],
-        "efl_start": found["ruan_distance_start"],
+        "gradient_sq": found["gradient_sq"],
+        "distance_sq": found["distance_sq"],
+        "start_sq": found["start_sq"],
     }
-    return env | _theorem.constants(plan, env)
+    return env | constants(plan, env)
 
 
 def at_the_end(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
-    """Return the letters of the theorem after the last round."""
-    curves = ("tau", "efl_B_sum", "efl_B_sum_tau", "efl_B_sum_proved", "efl_H", "efl_distance")
+    """Return the quantities of the theorem after the last round."""
+    curves = ("tau", "B_sum", "B_sum_tau", "B_sum_proved", "H_tau", "distance_sq")
     return {
         name: np.ravel(value)[-1] if name in curves else value
         for name, value in quantities(point, run, trajectories).items()
     }
 
 
-space = Space(_theorem.clients())
-half_inactive: Params = {
+space = Space(_schedule.clients())
+rarely_active: Params = {
     "N": 2,
     "d": 1,
     "E": 1,
@@ -128,7 +286,7 @@ half_inactive: Params = {
     "participation": "heterogeneous",
     **{name: np.array([1, 0]) for name in ("low", "low_later")},
     **{name: np.array([1, 1]) for name in ("high", "high_later")},
-    **{name: np.array([0.5, 0.5]) for name in ("q", "q_later")},
+    **{name: np.array([0.5, 0.05]) for name in ("q", "q_later")},
     "n": np.ones(2),
     "mu": 1.0,
     "condition": 1.0,
@@ -141,50 +299,51 @@ half_inactive: Params = {
     "change": 1,
 }
 many_rounds = Sweeps(
-    source=Experiments(space=space, experiment=experiment, quantities=at_the_end, moments=True, horizon="more"),
-    sweeps=(Sweep("more", (200, 400, 800, 1600), half_inactive),),
+    instances=Experiments(space=space, experiment=experiment, quantities=at_the_end, moments=True, horizon="more"),
+    sweeps=(Sweep("more", (800, 1600, 3200, 6400), rarely_active),),
 )
-agreeing = _theorem.BOUND.xreplace({H: tau - H})
+agreeing = BOUND.xreplace({H: tau - H})
 
 claim = Claim(
     id="efl.theorem-1",
     kind=Kind.BOUND,
     title="convergence with random participation",
-    source=Source("efl", "Theorem 1, (7) (both versions)"),
+    citation=Citation("efl", "Theorem 1, (7) (both versions)"),
     forms=(
         Form(
             variant="published@003",
-            statement=_theorem.STATEMENT,
-            where=printed,
+            statement=STATEMENT,
+            where=SHORT_VERSION,
             note="constants of the short version",
         ),
         Form(
             variant="published@003-literal",
             statement=Le(distance, agreeing),
-            where=printed,
+            where=SHORT_VERSION,
             note="rounds counted whose ratios agree",
         ),
         Form(
             variant="published@literal",
-            statement=Le(distance, BigO(agreeing)),
-            where=_theorem.CORRECTED,
+            statement=Le(distance, agreeing),
+            where=CORRECTED,
             check=many_rounds,
-            note="rounds counted whose ratios agree, all other constants corrected; as a rate in the number of rounds",
+            note="rounds counted whose ratios agree, all other constants corrected; after many rounds",
         ),
         Form(
             variant="published@000",
-            statement=_theorem.STATEMENT,
-            where=_theorem.LONG_VERSION,
+            statement=STATEMENT,
+            where=LONG_VERSION,
             note="constants of the proof in the long version",
         ),
         Form(
             variant="corrected",
-            statement=_theorem.STATEMENT,
-            where=_theorem.CORRECTED,
+            statement=STATEMENT,
+            where=CORRECTED,
             note="sum in place of the maximum, own denominators, mu in J, product and positive part in B",
         ),
     ),
-    assumptions=_theorem.ASSUMPTIONS,
+    assumptions=ASSUMPTIONS,
     uses=("efl.lemma-1", "efl.eq-64", "efl.eq-65"),
     check=Experiments(effort=4, space=space, experiment=experiment, quantities=quantities, moments=True),
+    observation=changing_bound(GAMMA),
 )

@@ -88,32 +88,76 @@ Source: EFL, Theorem 1, (7), with Algorithms 1 and 2, both versions.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sympy import Eq, Le, sqrt
+from sympy import Eq, Le, Sum, sqrt
 
+from fltheory._internal.arguments import Floats
 from fltheory.algorithms.efl import EFL
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Method, Source, Sweep, Sweeps
-from fltheory.bounds._space import Choice, Integer, Parameter, Params, Real, Space
-from fltheory.bounds.efl import _compressor, _runs, _theorem
-from fltheory.bounds.efl._round import inner_proved, second_order, squares
-from fltheory.bounds.efl._symbols import C, distance
-from fltheory.bounds.ruan._symbols import p_drawn, s_drawn
-from fltheory.checks import Floats
-from fltheory.compression import SparseTernary
-from fltheory.problem import norm_sq
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
+from fltheory.bounds.efl import _compressor, _runs, theorem_1
+from fltheory.bounds.efl._round import FACTOR, inner_proved, second_order, squares
+from fltheory.bounds.efl._symbols import C, distance, gamma
+from fltheory.bounds.flexible_participation.observed import about_efl, changing_bound, laws
+from fltheory.bounds.flexible_participation.run_laws import mean_in, q_at, works_in
+from fltheory.bounds.flexible_participation.symbols import mean_ps_at, p_drawn, s_drawn
+from fltheory.bounds.observation import Facts, Observation, Requirement
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Choice, Integer, Parameter, Params, Real, Space
+from fltheory.bounds.symbols import E, G_sq, L, N, k, mu, p, t, tau
+from fltheory.communication.compression import SparseTernary
+from fltheory.problems.problem import Origin, norm_sq
 
-lag = scalar("efl_A", r"A_\tau", "bound on what residuals hold back, root mean square")
+A = family(
+    "A_at",
+    "A_{<0>}",
+    "bound on what residuals hold back before a round, root mean square",
+    first=0,
+    shape=("rounds",),
+    domain="nonnegative",
+)
+kept_back = family(
+    "own_at",
+    "x_{<0>}^{<1>}",
+    "bound on the residual of a client before a round, root mean square",
+    first=(0, 1),
+    shape=("rounds", "clients"),
+    domain="nonnegative",
+)
+rest = family(
+    "rest_at",
+    "y_{<0>}",
+    "bound on the residual of the server before a round, root mean square",
+    first=0,
+    shape=("rounds",),
+    domain="nonnegative",
+)
+contraction = scalar(
+    "contraction",
+    r"\beta^2",
+    "share of a squared vector that compression leaves out at most",
+    domain="probability",
+)
+eta_at = family(
+    "eta_at", r"\eta_{<0>}", "local learning rate in a round", first=0, shape=("rounds",), domain="positive"
+)
+mean_B_late = family(
+    "mean_B_late_at", r"\hat B_{<0>}", "second-order term of a round with residuals", first=0, shape=("rounds",)
+)
 B_sum_late = scalar(
-    "efl_B_sum_late",
-    r"\sum_{t=0}^{\tau-1}\frac{\hat B_t}{(\mathbb{E}[\sum_k p_t^k s_t^k])^2}",
+    "B_sum_late",
+    r"\tilde S_\tau",
     "second-order terms so far with residuals",
 )
 incomplete = scalar(
-    "efl_incomplete", r"\max_{t,k}\mathbb{P}[0 < s_t^k < E]", "largest chance that a client completes some steps only"
+    "incomplete",
+    r"\max_{t,k}\mathbb{P}[0 < s_t^k < E]",
+    "largest chance that a client completes some steps only",
+    domain="probability",
 )
 without_residuals = second_order(p_drawn, s_drawn, 2 * inner_proved(p_drawn, s_drawn))
 squared_work = squares(p_drawn, s_drawn)
@@ -142,11 +186,12 @@ def realise(
     last: bool = False,
     walks: _runs.Walks | None = None,
 ) -> dict[str, Any]:
-    """Return the letters of the theorem for a run with compression."""
+    """Return the quantities of the theorem for a run with compression."""
     algorithm = EFL(elasticity=0.0, compression=point["fraction"], bookkeeping=bookkeeping, ties=ties)
     observed = _runs.observe(point, algorithm, replicates=replicates, last=last, walks=walks)
     env, plan = observed.env, observed.plan
-    behind = held_back(observed, SparseTernary(fraction=point["fraction"]).contraction(point["d"]))
+    contracted = SparseTernary(fraction=point["fraction"]).contraction(point["d"])
+    behind = held_back(observed, contracted)
     before, work = behind[:-1], plan.work[:-1]
     size, bent = env["G_sq"], env["mu"] / (2 * (1 + env["theta"]) * env["L"])
     second = (
@@ -157,22 +202,23 @@ def realise(
     )
     partly = [float((law["chance"] @ ((np.asarray(law["s_drawn"]) % point["E"]) > 0)).max()) for law in plan.laws]
     return env | {
-        "efl_A": behind[1:],
-        "efl_B_sum_late": np.cumsum(second / work**2),
-        "efl_incomplete": max(partly),
+        "A_at": behind,
+        "contraction": contracted,
+        "B_sum_late": np.cumsum(second / work**2),
+        "incomplete": max(partly),
     }
 
 
 def realise_books(point: Params, *, books: str) -> dict[str, Any]:
-    """Return the letters at the end of a run with another way of keeping the books; everybody takes all steps.
+    """Return the quantities at the end of a run with another way of keeping the books; everybody takes all steps.
 
     The distance goes up and down, so its mean over the second half is taken, where the bound is at most four times
     that of the last round.
     """
     (problem, start), rounds = _runs.quadratics(point), int(point["T"])
     planned = _runs.plan(point, problem, rounds)
-    env = _theorem.setting(problem, planned)
-    rates = _theorem.rates(planned, env).values
+    env = theorem_1.setting(problem, planned)
+    rates = theorem_1.rates(planned, env).values
     everyone = (rounds, point["N"])
     run = {
         **{name: point[name] for name in ("N", "d", "E")},
@@ -186,11 +232,11 @@ def realise_books(point: Params, *, books: str) -> dict[str, Any]:
         "start": start,
     }
     found = _compressor.run(run, books, rates=rates)
-    distances = norm_sq(np.stack(found["efl_server"]) - problem.objective().w_star)
-    gradients = norm_sq(np.array(found["efl_gradient"])[:, :, : point["E"]])
-    env |= {"G_sq": float(gradients.max()), "ruan_gradient_sq": gradients, "efl_start": distances[0]}
-    last = {name: np.ravel(value)[-1] for name, value in _theorem.constants(planned, env).items()}
-    return env | last | {"efl_distance": float(distances[rounds // 2 + 1 :].mean())}
+    distances = norm_sq(np.stack(found["server"]) - problem.objective().w_star)
+    gradients = norm_sq(np.array(found["gradient"])[:, :, : point["E"]])
+    env |= {"G_sq": float(gradients.max()), "gradient_sq": gradients.ravel(), "start_sq": distances[0]}
+    last = {name: np.ravel(value)[-1] for name, value in theorem_1.constants(planned, env).items()}
+    return env | last | {"distance_sq": float(distances[rounds // 2 + 1 :].mean())}
 
 
 space = Space({**_runs.clients(most=2, dim=8), "fraction": Real(0.01, 1)})
@@ -211,7 +257,7 @@ def _runs_with(ties: str, bookkeeping: str, **narrowed: Parameter) -> Instances:
 def _long_runs(values: tuple[int, ...], base: Params, *, bookkeeping: str, replicates: int) -> Sweeps:
     fixed: dict[str, Any] = {"ties": "exact", "bookkeeping": bookkeeping, "replicates": replicates}
     return Sweeps(
-        source=Instances(
+        instances=Instances(
             space=always,
             realise=functools.partial(realise, **fixed, last=True, walks={}),
             method=Method.MONTE_CARLO if replicates else Method.EXACT,
@@ -249,51 +295,102 @@ twice = _runs.base(
 
 def _other_books(books: str) -> Sweeps:
     return Sweeps(
-        source=Instances(
+        instances=Instances(
             space=always,
             realise=functools.partial(realise_books, books=books),
             method=Method.EXACT,
             rational=False,
         ),
-        sweeps=(Sweep("T", (100, 200, 400, 800, 1600), twice),),
+        sweeps=(Sweep("T", (1600, 3200, 6400, 12800, 25600), twice),),
     )
 
 
 whole_rounds = (Assumption("clients complete all steps or none", Eq(incomplete, 0, evaluate=False)),)
-residuals = Le(distance, (sqrt(_theorem.BOUND) + lag) ** 2)
-with_residuals = (
-    _theorem.OFFSET,
-    (C, _theorem.FIRST + _theorem.SCALE * B_sum_late),
-    _theorem.WITH_MU,
+residuals = Le(distance, (sqrt(theorem_1.BOUND) + A[tau]) ** 2)
+G = sqrt(G_sq)
+late = (
+    mean_in(without_residuals, t)
+    + 2 * FACTOR * mean_ps_at[t] * (A[t] / eta_at[t]) ** 2
+    + (2 * E * G_sq + 2 * (E - 1) * G * (G + L * A[t])) * mean_in(squared_work, t)
 )
+grown = kept_back[t, k] + eta_at[t] * E * G
+with_residuals = (
+    *theorem_1.OFFSET,
+    (eta_at[t], 16 * E / (mu * mean_ps_at[t] * ((t + 1) * E + gamma))),
+    works_in,
+    (kept_back[0, k], 0),
+    (kept_back[t + 1, k], sqrt(q_at[t, k] * contraction * grown**2 + (1 - q_at[t, k]) * kept_back[t, k] ** 2)),
+    (rest[0], 0),
+    (rest[t + 1], sqrt(contraction) * (rest[t] + Sum(p[k] * sqrt(q_at[t, k]) * grown, (k, 1, N)))),
+    (A[t], rest[t] + Sum(p[k] * kept_back[t, k], (k, 1, N))),
+    (mean_B_late[t], late),
+    (B_sum_late, Sum(mean_B_late[t] / mean_ps_at[t] ** 2, (t, 0, tau - 1))),
+    (C, theorem_1.FIRST + theorem_1.SCALE * B_sum_late),
+    *theorem_1.WITH_MU,
+    *theorem_1.COUNTED,
+)
+
+
+def observed() -> Observation:
+    """Return how the theorem is read on a run of EFL with compression."""
+    whole = changing_bound(theorem_1.GAMMA, setting_of=about_efl)
+
+    def quantities(facts: Facts) -> Mapping[Any, Any]:
+        found, _ = laws(facts)
+        most = max(float((one.chance @ (one.steps % facts.local_steps > 0)).max()) for one in found)
+        left_out = _compressor_of(facts).contraction(facts.problem.dim)
+        return {
+            **whole.quantities(facts),
+            "incomplete": facts.keep("incomplete", most, Origin.COMPUTED, "from the law of the step counts"),
+            "contraction": facts.keep("contraction", left_out, Origin.COMPUTED, "of exactly as many entries as asked"),
+        }
+
+    def conditions(facts: Facts) -> tuple[Requirement, ...]:
+        algorithm = facts.algorithm
+        assert isinstance(algorithm, EFL)
+        return (
+            *whole.conditions(facts),
+            Requirement("no elastic term", algorithm.elasticity == 0, f"elasticity = {algorithm.elasticity:g}"),
+            Requirement("consistent bookkeeping", algorithm.bookkeeping == "consistent", algorithm.bookkeeping),
+            Requirement("exactly as many entries as asked", algorithm.ties == "exact", f"ties = {algorithm.ties}"),
+        )
+
+    return dataclasses.replace(whole, quantities=quantities, conditions=conditions)
+
+
+def _compressor_of(facts: Facts) -> SparseTernary:
+    assert isinstance(facts.algorithm, EFL)
+    share = facts.algorithm.compression
+    return SparseTernary(fraction=1.0 if share is None else share)
+
 
 claim = Claim(
     id="efl.theorem-1-compressed",
     kind=Kind.BOUND,
     title="convergence with compression",
-    source=Source("efl", "Theorem 1, (7), with Algorithms 1 and 2"),
+    citation=Citation("efl", "Theorem 1, (7), with Algorithms 1 and 2"),
     forms=(
         Form(
             variant="published@box",
-            statement=_theorem.STATEMENT,
-            where=_theorem.LONG_VERSION,
+            statement=theorem_1.STATEMENT,
+            where=theorem_1.LONG_VERSION,
             check=_runs_with("threshold", "printed", **short, participation=Choice(("full",))),
             note="both boxes literally",
         ),
         Form(
             variant="published@printed",
-            statement=Le(distance, BigO(_theorem.BOUND)),
-            where=_theorem.LONG_VERSION,
-            check=_long_runs((50, 100, 200, 400, 800), printed_books, bookkeeping="printed", replicates=0),
-            note="exactly k entries, bookkeeping as printed; as a rate in the number of rounds",
+            statement=Le(distance, theorem_1.BOUND),
+            where=theorem_1.LONG_VERSION,
+            check=_long_runs((400, 800, 1600, 3200, 6400), printed_books, bookkeeping="printed", replicates=0),
+            note="exactly k entries, bookkeeping as printed; after many rounds",
         ),
         *(
             Form(
                 variant=f"published@{reading}",
-                statement=Le(distance, BigO(_theorem.BOUND)),
-                where=_theorem.LONG_VERSION,
+                statement=Le(distance, theorem_1.BOUND),
+                where=theorem_1.LONG_VERSION,
                 check=_other_books(books),
-                note=f"exactly k entries, bookkeeping of {where}; as a rate in the number of rounds",
+                note=f"exactly k entries, bookkeeping of {where}; after many rounds",
             )
             for reading, books, where in (
                 ("003-box", "003", "the short version's box"),
@@ -302,27 +399,28 @@ claim = Claim(
         ),
         Form(
             variant="published@consistent",
-            statement=_theorem.STATEMENT,
-            where=_theorem.LONG_VERSION,
+            statement=theorem_1.STATEMENT,
+            where=theorem_1.LONG_VERSION,
             check=_runs_with("exact", "consistent", **short),
             note="exactly k entries, everybody moves by the compressed update",
         ),
         Form(
             variant="published@incomplete",
-            statement=Le(distance, BigO(_theorem.BOUND)),
-            where=_theorem.LONG_VERSION,
+            statement=Le(distance, theorem_1.BOUND),
+            where=theorem_1.LONG_VERSION,
             check=_long_runs((50, 100, 200, 400, 800), waiting, bookkeeping="consistent", replicates=64),
-            note="the same with incomplete clients; as a rate in the number of rounds",
+            note="the same with incomplete clients; after many rounds",
         ),
         Form(
             variant="corrected",
             statement=residuals,
             where=with_residuals,
-            assumptions=(*_theorem.ASSUMPTIONS, *whole_rounds),
+            assumptions=(*theorem_1.ASSUMPTIONS, *whole_rounds),
             note="consistent bookkeeping, complete or inactive clients; residuals in the second-order term",
         ),
     ),
-    assumptions=_theorem.ASSUMPTIONS,
+    assumptions=theorem_1.ASSUMPTIONS,
     uses=("efl.theorem-1", "efl.lemma-1", "efl.algorithm-1", "efl.algorithm-2"),
     check=_runs_with("exact", "consistent"),
+    observation=observed(),
 )

@@ -57,29 +57,97 @@ Source: EFL, Theorem 1, (7), with the objective (2), both versions.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sympy import Le
+from sympy import Le, Max, Min, Rational, Sum, sqrt
 
+from fltheory._internal.arguments import Floats
 from fltheory.algorithms.efl import EFL
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Method, Source, Sweep, Sweeps
-from fltheory.bounds._space import Params, Real, Space
-from fltheory.bounds.efl import _runs, _theorem
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
+from fltheory.bounds.efl import _runs, theorem_1
 from fltheory.bounds.efl._round import METRIC, inner_proved, second_order, squares
-from fltheory.bounds.efl._symbols import C, distance
-from fltheory.bounds.ruan._symbols import p_drawn, s_drawn
-from fltheory.checks import Floats
+from fltheory.bounds.efl._symbols import C, distance, gamma
+from fltheory.bounds.flexible_participation.observed import about_efl, changing_bound
+from fltheory.bounds.flexible_participation.run_laws import mean_in, q_at, works_in
+from fltheory.bounds.flexible_participation.symbols import mean_ps_at, p_drawn, s_drawn
+from fltheory.bounds.observation import Facts, Observation, Requirement
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Params, Real, Space
+from fltheory.bounds.symbols import E, G_sq, N, j, k, mu, t, tau
+from fltheory.problems.problem import Origin
+from fltheory.quadratic.problem import Quadratic
 
 B_sum_elastic = scalar(
-    "efl_B_sum_elastic",
-    r"\sum_{t=0}^{\tau-1}\frac{\hat B_t}{(\mathbb{E}[\sum_k p_t^k s_t^k])^2}",
+    "B_sum_elastic",
+    r"\tilde S_\tau",
     "second-order terms so far with the elastic gradient as perturbation",
+)
+pull_at = family(
+    "pull_at",
+    "K_{<0>}",
+    "bound on the elastic gradient in a round",
+    first=0,
+    shape=("rounds",),
+    domain="nonnegative",
+)
+away_at = family(
+    "away_at",
+    "z_{<0>}^{<1>}",
+    "bound on the distance of a client's anchor from the model before a round, root mean square",
+    first=(0, 1),
+    shape=("rounds", "clients"),
+    domain="nonnegative",
+)
+elasticity = scalar("elasticity", r"\lambda", "weight of the elastic term", domain="nonnegative")
+fisher_max = family(
+    "fisher_max",
+    r"\bar u^{<0>}",
+    "largest entry of the diagonal of a client's Fisher information",
+    shape=("clients",),
+    domain="nonnegative",
+)
+eta_at = family(
+    "eta_at", r"\eta_{<0>}", "local learning rate in a round", first=0, shape=("rounds",), domain="positive"
+)
+mean_B_elastic = family(
+    "mean_B_elastic_at",
+    r"\hat B_{<0>}",
+    "second-order term of a round with the elastic gradient",
+    first=0,
+    shape=("rounds",),
 )
 without_pull = second_order(p_drawn, s_drawn, inner_proved(p_drawn, s_drawn))
 squared_work = squares(p_drawn, s_drawn)
+works = Min(Max(s_drawn[k] - j, 0), 1)
+squared_sums = Sum(Sum(p_drawn[k] * works, (k, 1, N)) ** 2, (j, 0, E - 1))
+G = sqrt(G_sq)
+elastic = Rational(31, 25) * (
+    mean_in(without_pull, t)
+    + 2 * E * G_sq * mean_in(squared_work, t)
+    + 2 * (E - 1) * G * (G + pull_at[t]) * mean_in(squared_work, t)
+    + (1 + 16 * E / (mu * eta_at[t] * mean_ps_at[t])) * pull_at[t] ** 2 * mean_in(squared_sums, t)
+) + Rational(3, 20) * mu * mean_ps_at[t] * mean_in(METRIC, t)
+with_pull = (
+    *theorem_1.OFFSET,
+    (eta_at[t], 16 * E / (mu * mean_ps_at[t] * ((t + 1) * E + gamma))),
+    works_in,
+    (away_at[0, k], 0),
+    (
+        away_at[t + 1, k],
+        eta_at[t] * G * sqrt(E * mean_in(squared_work, t))
+        + sqrt(q_at[t, k] * (eta_at[t] * E * G) ** 2 + (1 - q_at[t, k]) * away_at[t, k] ** 2),
+    ),
+    (pull_at[t], elasticity * Sum(fisher_max[k] * ((E - 1) * eta_at[t] * G + away_at[t, k]), (k, 1, N))),
+    (mean_B_elastic[t], elastic),
+    (B_sum_elastic, Sum(mean_B_elastic[t] / mean_ps_at[t] ** 2, (t, 0, tau - 1))),
+    (C, theorem_1.FIRST + theorem_1.SCALE * B_sum_elastic),
+    *theorem_1.WITH_MU,
+    *theorem_1.COUNTED,
+)
 
 
 def perturbations(observed: _runs.Observed, fisher: Floats, weight: float, squared: Floats) -> Floats:
@@ -97,12 +165,13 @@ def perturbations(observed: _runs.Observed, fisher: Floats, weight: float, squar
 
 
 def realise_plain(point: Params) -> dict[str, Any]:
-    """Return the letters of the theorem for constants of the plain functions."""
+    """Return the quantities of the theorem for constants of the plain functions."""
     weight = point["elasticity"]
     observed = _runs.observe(point, EFL(elasticity=weight))
     env, plan, rates = observed.env, observed.plan, observed.rates
     work, squared = plan.work[:-1], plan.expected(squared_work, env)
-    pull = perturbations(observed, _runs.quadratics(point)[0].hessian.max(axis=1), weight, squared)
+    fisher = _runs.quadratics(point)[0].hessian.max(axis=1)
+    pull = perturbations(observed, fisher, weight, squared)
     size, steps = env["G_sq"] ** 0.5, env["E"]
     second = 1.24 * (
         plan.expected(without_pull, env)
@@ -110,11 +179,16 @@ def realise_plain(point: Params) -> dict[str, Any]:
         + 2 * (steps - 1) * size * (size + pull) * squared
         + (1 + 16 * steps / (env["mu"] * rates * work)) * pull**2 * plan.squared_sums()
     ) + 0.15 * env["mu"] * work * plan.expected(METRIC, env)
-    return env | {"efl_B_sum_elastic": np.cumsum(second / work**2)}
+    return env | {
+        "elasticity": weight,
+        "fisher_max": fisher,
+        "pull_at": pull,
+        "B_sum_elastic": np.cumsum(second / work**2),
+    }
 
 
 def realise(point: Params, *, moving: bool, literal: bool = False, walks: _runs.Walks | None = None) -> dict[str, Any]:
-    """Return the letters for constants with the elastic term; ``moving`` adds it to the metric, last round only.
+    """Return the quantities for constants with the elastic term; ``moving`` adds it to the metric, last round only.
 
     ``literal`` measures distances to the minimiser with the elastic term of the round.
     """
@@ -126,10 +200,10 @@ def realise(point: Params, *, moving: bool, literal: bool = False, walks: _runs.
     if not moving:
         return observed.env
     env = observed.env | {"Gamma": observed.env["Gamma"] + observed.course.elastic}
-    env |= {name: np.ravel(value)[-1] for name, value in _theorem.constants(observed.plan, env).items()}
+    env |= {name: np.ravel(value)[-1] for name, value in theorem_1.constants(observed.plan, env).items()}
     if literal:
         about = observed.course.chance @ observed.course.moving_sq
-        env |= {"efl_start": about[0], "efl_distance": about[-1]}
+        env |= {"start_sq": about[0], "distance_sq": about[-1]}
     return env
 
 
@@ -144,33 +218,59 @@ one_coordinate = _runs.base(
     start=np.ones(1),
 )
 
+
+def observed() -> Observation:
+    """Return how the theorem is read on a run of EFL; Fisher information is known of quadratics, else asked for."""
+    whole = changing_bound(theorem_1.GAMMA, setting_of=about_efl)
+
+    def quantities(facts: Facts) -> Mapping[Any, Any]:
+        algorithm, problem = facts.algorithm, facts.problem
+        assert isinstance(algorithm, EFL)
+        env = {**whole.quantities(facts), "elasticity": algorithm.elasticity}
+        if "fisher_max" in facts.given:
+            return env | {"fisher_max": facts.keep("fisher_max", None, Origin.DECLARED)}
+        if isinstance(problem, Quadratic) and algorithm.fisher in ("fisher", "diagonal"):
+            hessian = problem.hessian
+            diagonal = np.diagonal(hessian, axis1=-2, axis2=-1) if hessian.ndim == 3 else hessian
+            largest = np.broadcast_to(diagonal.max(axis=1), (problem.num_clients,))
+            env["fisher_max"] = facts.keep("fisher_max", largest, Origin.COMPUTED, "diagonals of the Hessians")
+        return env
+
+    def conditions(facts: Facts) -> tuple[Requirement, ...]:
+        assert isinstance(facts.algorithm, EFL)
+        share = facts.algorithm.compression
+        return (*whole.conditions(facts), Requirement("no compression", share is None, f"compression = {share}"))
+
+    return dataclasses.replace(whole, quantities=quantities, conditions=conditions)
+
+
 claim = Claim(
     id="efl.theorem-1-elastic",
     kind=Kind.BOUND,
     title="convergence with elastic term and moving anchors",
-    source=Source("efl", "Theorem 1, (7), with (2)"),
+    citation=Citation("efl", "Theorem 1, (7), with (2)"),
     forms=(
         Form(
             variant="published@plain",
-            statement=_theorem.STATEMENT,
-            where=_theorem.LONG_VERSION,
+            statement=theorem_1.STATEMENT,
+            where=theorem_1.LONG_VERSION,
             note="constants with the elastic term, metric of the plain functions",
         ),
         *(
             Form(
                 variant=f"published@{reading}",
-                statement=Le(distance, BigO(_theorem.BOUND)),
-                where=_theorem.LONG_VERSION,
+                statement=Le(distance, theorem_1.BOUND),
+                where=theorem_1.LONG_VERSION,
                 check=Sweeps(
-                    source=Instances(
+                    instances=Instances(
                         space=space,
                         realise=functools.partial(realise, moving=True, literal=reading == "literal", walks=walks),
                         method=Method.EXACT,
                         rational=False,
                     ),
-                    sweeps=(Sweep("T", (25, 50, 100, 200, 400, 800), one_coordinate),),
+                    sweeps=(Sweep("T", (50, 100, 200, 400, 800, 1600), one_coordinate),),
                 ),
-                note=f"{note}; as a rate in the number of rounds",
+                note=f"{note}; after many rounds",
             )
             for reading, note in (
                 ("moving", "metric with the elastic term"),
@@ -179,13 +279,14 @@ claim = Claim(
         ),
         Form(
             variant="corrected",
-            statement=_theorem.STATEMENT,
-            where=(_theorem.OFFSET, (C, _theorem.FIRST + _theorem.SCALE * B_sum_elastic), _theorem.WITH_MU),
+            statement=theorem_1.STATEMENT,
+            where=with_pull,
             check=Instances(space=space, realise=realise_plain, rational=False),
             note="constants and learning rate of the plain functions; the elastic term as a perturbation",
         ),
     ),
-    assumptions=_theorem.ASSUMPTIONS,
+    assumptions=theorem_1.ASSUMPTIONS,
     uses=("efl.theorem-1", "efl.eq-3"),
     check=Instances(space=space, realise=functools.partial(realise, moving=False), rational=False),
+    observation=observed(),
 )

@@ -38,10 +38,10 @@ from __future__ import annotations
 
 from sympy import Le
 
-from fltheory.bounds._algebra import NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import L, mu, w_star
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.efl._shift import ARRIVALS, D_new, D_old, n_a, n_before, w_hat
+from fltheory.bounds.symbols import L, mu, w_star
 
 moved = NormSq(w_star - w_hat)
 rho = n_before / n_a
@@ -50,11 +50,12 @@ claim = Claim(
     id="efl.theorem-2-arrival",
     kind=Kind.LEMMA,
     title="objective shift when a client arrives",
-    source=Source("efl", "Theorem 2, (11) (both versions)"),
+    citation=Citation("efl", "Theorem 2, (11) (both versions)"),
     forms=(
         Form(statement=Le(moved, 8 * L * n_a**2 * D_new / (mu**2 * (n_before + n_a) ** 2))),
         Form(
             variant="published@proof",
+            intended=("published",),
             statement=Le(moved, 8 * L * n_a**2 * D_old / (mu**2 * (n_before + n_a) ** 2)),
             note="gap at the old minimiser, as the proof uses it",
         ),

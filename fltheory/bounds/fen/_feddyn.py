@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import sympy as sp
 from sympy import Expr, Sum
 
-from fltheory.bounds._algebra import EE, Inner, NormSq
-from fltheory.bounds._symbols import k
+from fltheory.bounds.algebra import EE, Inner, NormSq
+from fltheory.bounds.definitions import Definition
 from fltheory.bounds.fen._symbols import (
     C_new,
     C_old,
@@ -23,16 +24,21 @@ from fltheory.bounds.fen._symbols import (
     kappa,
     kappa_0,
     kappa_prime,
+    kick,
+    l1,
     l2,
     local_new,
     local_old,
     m,
     risk,
+    server,
+    sign,
     stored_new,
     stored_old,
     theta_star,
     tilde,
 )
+from fltheory.bounds.symbols import k
 
 
 def mean(term: Any) -> Expr:
@@ -67,3 +73,10 @@ KAPPA_PRIME = (kappa_prime, 5 / l2 * (l2 + beta) / (l2**2 - 25 * beta**2))
 def pull(force: Any) -> Expr:
     r"""Return :math:`\langle\gamma^{t-1} - \theta_*, \frac1m\sum_k \mathbb E[s_k]\rangle` for signs or subgradients."""
     return Inner(gamma_old - theta_star, mean(EE(force)))
+
+
+FORCES: tuple[Definition, ...] = (
+    (sign[k], sp.sign(tilde[k] - server)),
+    (kick[k], (stored_old[k] - grad(k, tilde[k]) - l2 * (tilde[k] - server)) / l1),
+)
+"""Signs of the updates, and subgradients with which the optimality condition holds."""

@@ -1,6 +1,7 @@
 r"""Elastic-net sub-problems in closed form.
 
-For losses of :class:`~fltheory.functions.Kinked` (separable, derivative piecewise linear with one kink) the sub-problem
+For losses of :class:`~fltheory.bounds.functions.Kinked` (separable, derivative piecewise linear with one kink) the
+sub-problem
 
 .. math:: \min_\theta\ L_k(\theta) - \langle m_k, \theta\rangle + \tfrac{\lambda_2}{2}\|\theta - a\|^2 +
    \lambda_1\|\theta - a\|_1
@@ -21,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.bounds._claim import Rejected
-from fltheory.bounds._space import Params, Real
-from fltheory.functions import Kinked, Numbers
+from fltheory.bounds.claim import Rejected
+from fltheory.bounds.functions import Kinked, Numbers
+from fltheory.bounds.space import Params, Real
 
 SHAPES = {
     "beta": Real(0.1, 10, log=True),
@@ -69,9 +70,9 @@ def quantities(clients: Kinked) -> dict[str, Callable[..., Any]]:
         return left[k - 1] * np.minimum(away, 0) + right[k - 1] * np.maximum(away, 0) - base[k - 1]
 
     return {
-        "fen_loss": lambda k, w: value(w, int(k) - 1).sum(),
-        "fen_grad": gradient,
-        "fen_risk": lambda w: mean_loss(clients, w).item(),
+        "loss": lambda k, w: value(w, int(k) - 1).sum(),
+        "grad": gradient,
+        "risk": lambda w: mean_loss(clients, w).item(),
     }
 
 

@@ -27,10 +27,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fltheory.bounds._claim import Instances
-from fltheory.bounds._space import Integer, Integers, Params, Real, Space, ratio
+from fltheory.bounds.claim import Instances
 from fltheory.bounds.fen._prox import SHAPES, gradients, losses, minimiser, prox, quantities, signs
-from fltheory.functions import Kinked, Numbers
+from fltheory.bounds.functions import Kinked, Numbers
+from fltheory.bounds.space import Integer, Integers, Params, Real, Space, ratio
 
 Memory = Literal["sign", "subgradient"]
 
@@ -120,14 +120,14 @@ def constants(point: Params, fen: Algorithm3) -> dict[str, Any]:
     """Return the quantities that do not depend on the round."""
     clients, count = fen.clients, point["m"]
     return {
-        "fen_m": count,
-        "fen_P": min(point["P"], count),
-        "fen_d": point["d"],
-        "fen_beta": point["beta"],
-        "fen_l1": fen.l1,
-        "fen_l2": fen.l2,
+        "m": count,
+        "P": min(point["P"], count),
+        "d": point["d"],
+        "beta": point["beta"],
+        "lambda_1": fen.l1,
+        "lambda_2": fen.l2,
         **quantities(clients),
-        "fen_theta_star": minimiser(clients),
+        "theta_star": minimiser(clients),
     }
 
 
@@ -146,19 +146,19 @@ def realise(point: Params, memory: Memory) -> dict[str, Any]:
     after = [fen.advance(before, solved, chosen) for chosen in options]
     return constants(point, fen) | {
         "chance": [ratio(point, 1, len(options))] * len(options),
-        "fen_t": point["past"] + 1,
-        "fen_epsilon": fen.epsilon,
-        "fen_server": before.server,
-        "fen_gamma_old": before.server + before.h / fen.l2,
-        "fen_gamma_new": [state.server + state.h / fen.l2 for state in after],
-        "fen_h_new": [state.h for state in after],
-        "fen_local_old": before.local,
-        "fen_local_new": [state.local for state in after],
-        "fen_stored_old": before.stored,
-        "fen_stored_new": [state.stored for state in after],
-        "fen_tilde": solved.tilde,
-        "fen_sign": solved.sign,
-        "fen_kick": solved.kick,
+        "passed": point["past"] + 1,
+        "epsilon": fen.epsilon,
+        "server": before.server,
+        "gamma_old": before.server + before.h / fen.l2,
+        "gamma_new": [state.server + state.h / fen.l2 for state in after],
+        "h_new": [state.h for state in after],
+        "local_old": before.local,
+        "local_new": [state.local for state in after],
+        "stored_old": before.stored,
+        "stored_new": [state.stored for state in after],
+        "tilde": solved.tilde,
+        "sign": solved.sign,
+        "kick": solved.kick,
     }
 
 

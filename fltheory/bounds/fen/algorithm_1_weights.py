@@ -25,16 +25,26 @@ from typing import Any
 import numpy as np
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import EE, family
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Params, Real, Space, ratio
-from fltheory.bounds._symbols import k, n
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._prox import SHAPES, losses, prox
 from fltheory.bounds.fen._round import SIZES, draws
 from fltheory.bounds.fen._symbols import P, m, server
+from fltheory.bounds.quantities import family
+from fltheory.bounds.space import Params, Real, Space, ratio
+from fltheory.bounds.symbols import k, n
 
-update = family("fen_update", r"\Delta_{<0>}^t", "update of a client in Algorithm 1, were it drawn")
-drawn = family("fen_drawn", r"1[{<0>}\in\mathcal{P}_t]", "1 for clients that are drawn, else 0", random=True)
+update = family(
+    "update", r"\Delta_{<0>}^t", "update of a client in Algorithm 1, were it drawn", shape=("clients", "dim")
+)
+drawn = family(
+    "drawn",
+    r"1[{<0>}\in\mathcal{P}_t]",
+    "1 for clients that are drawn, else 0",
+    random=True,
+    shape=("clients",),
+    domain="binary",
+)
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -43,12 +53,12 @@ def realise(point: Params) -> dict[str, Any]:
     solved = prox(clients, clients.centre * 0, point["start"], pull=point["l2"], l1=point["l1"])
     return {
         "chance": [ratio(point, 1, len(options))] * len(options),
-        "fen_m": point["m"],
-        "fen_P": min(point["P"], point["m"]),
+        "m": point["m"],
+        "P": min(point["P"], point["m"]),
         "n": point["n"],
-        "fen_server": point["start"],
-        "fen_update": solved - point["start"],
-        "fen_drawn": [np.isin(np.arange(point["m"]), chosen).astype(int) for chosen in options],
+        "server": point["start"],
+        "update": solved - point["start"],
+        "drawn": [np.isin(np.arange(point["m"]), chosen).astype(int) for chosen in options],
     }
 
 
@@ -67,7 +77,7 @@ claim = Claim(
     id="fen.algorithm-1-weights",
     kind=Kind.IDENTITY,
     title="weights of the server step under partial participation",
-    source=Source("fen", "Algorithm 1, line 7"),
+    citation=Citation("fen", "Algorithm 1, line 7"),
     forms=(
         Form(
             statement=Eq(EE(printed), server + full, evaluate=False),

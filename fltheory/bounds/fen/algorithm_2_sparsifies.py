@@ -46,19 +46,30 @@ from typing import Any
 import numpy as np
 from sympy import Ge, Le, Lt
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._prox import SHAPES, gradients, losses, prox, signs
 from fltheory.bounds.fen._symbols import beta, d, epsilon, l1, l2
-from fltheory.functions import Numbers
+from fltheory.bounds.functions import Numbers
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
 
-rate = scalar("fen_rate", r"\eta_l", "local step size of Algorithm 2")
-sent = scalar("fen_nonzeros", r"\|\Delta_k^t\|_0", "non-zero entries of the update")
-plain = scalar("fen_nonzeros_plain", r"\|\Delta_k^t|_{\lambda_1=0}\|_0", "the same without the l1 term")
-cut = scalar("fen_nonzeros_cut", r"\|\mathrm{cut}_\epsilon(\Delta_k^t)\|_0", "entries of the update beyond the cut")
-proximal = scalar("fen_nonzeros_proximal", r"\|\Delta_k^{t,\mathrm{prox}}\|_0", "the same with proximal steps")
-best = scalar("fen_nonzeros_best", r"\|\Delta_k^{t,*}\|_0", "non-zero entries of the minimiser's update")
+rate = scalar("eta_l", r"\eta_l", "local step size of Algorithm 2", domain="nonnegative")
+sent = scalar("nonzeros", r"\|\Delta_k^t\|_0", "non-zero entries of the update", domain="integer>=0")
+plain = scalar(
+    "nonzeros_plain", r"\|\Delta_k^t|_{\lambda_1=0}\|_0", "the same without the l1 term", domain="integer>=0"
+)
+cut = scalar(
+    "nonzeros_cut",
+    r"\|\mathrm{cut}_\epsilon(\Delta_k^t)\|_0",
+    "entries of the update beyond the cut",
+    domain="integer>=0",
+)
+proximal = scalar(
+    "nonzeros_proximal", r"\|\Delta_k^{t,\mathrm{prox}}\|_0", "the same with proximal steps", domain="integer>=0"
+)
+best = scalar(
+    "nonzeros_best", r"\|\Delta_k^{t,*}\|_0", "non-zero entries of the minimiser's update", domain="integer>=0"
+)
 
 
 def nonzeros(update: Numbers, above: Any = 0) -> int:
@@ -83,17 +94,17 @@ def realise(point: Params) -> dict[str, Any]:
     minimiser = prox(client, -point["control"], point["server"], pull=pull, l1=weight)
     limit = 2 * eta * weight * point["slack"]
     return {
-        "fen_d": point["d"],
-        "fen_beta": point["beta"],
-        "fen_l1": weight,
-        "fen_l2": pull,
-        "fen_rate": eta,
-        "fen_epsilon": limit,
-        "fen_nonzeros": nonzeros(subgradient),
-        "fen_nonzeros_plain": nonzeros(without),
-        "fen_nonzeros_cut": nonzeros(subgradient, limit),
-        "fen_nonzeros_proximal": nonzeros(thresholded),
-        "fen_nonzeros_best": nonzeros(minimiser - point["server"]),
+        "d": point["d"],
+        "beta": point["beta"],
+        "lambda_1": weight,
+        "lambda_2": pull,
+        "eta_l": eta,
+        "epsilon": limit,
+        "nonzeros": nonzeros(subgradient),
+        "nonzeros_plain": nonzeros(without),
+        "nonzeros_cut": nonzeros(subgradient, limit),
+        "nonzeros_proximal": nonzeros(thresholded),
+        "nonzeros_best": nonzeros(minimiser - point["server"]),
     }
 
 
@@ -101,7 +112,7 @@ claim = Claim(
     id="fen.algorithm-2-sparsifies",
     kind=Kind.LEMMA,
     title="the l1 term as a subgradient step makes updates sparse",
-    source=Source("fen", "Section 3.2, (7), Algorithm 2"),
+    citation=Citation("fen", "Section 3.2, (7), Algorithm 2"),
     forms=(
         Form(statement=Le(sent, best), note="read as: as sparse as the minimiser of the local objective"),
         Form(

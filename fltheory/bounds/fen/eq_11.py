@@ -32,18 +32,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Eq, Gt, Le
+from sympy import Abs, Eq, Gt, Le, sign
 
-from fltheory.bounds._algebra import NormSq, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import k
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._prox import SHAPES, gradients, losses, prox, quantities, signs
 from fltheory.bounds.fen._symbols import grad, l1, l2, server
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import k
 
-before = scalar("fen_before", r"\theta_k^{t-1}", "local model before the round")
-solution = scalar("fen_solution", r"\theta_k^t", "solution of the sub-problem")
-direction = scalar("fen_direction", r"\operatorname{sign}(\theta_k^t - \theta^{t-1})", "sign of the update, 0 at 0")
+before = scalar("before", r"\theta_k^{t-1}", "local model before the round", shape=("dim",))
+solution = scalar("solution", r"\theta_k^t", "solution of the sub-problem", shape=("dim",))
+direction = scalar(
+    "direction", r"\operatorname{sign}(\theta_k^t - \theta^{t-1})", "sign of the update, 0 at 0", shape=("dim",)
+)
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -53,25 +56,27 @@ def realise(point: Params) -> dict[str, Any]:
     solved = prox(client, stored, point["server"], pull=pull, l1=point["l1"])[0]
     return {
         "k": 1,
-        "fen_l1": point["l1"],
-        "fen_l2": pull,
-        "fen_server": point["server"],
-        "fen_before": point["before"],
-        "fen_solution": solved,
-        "fen_direction": signs(solved - point["server"]),
+        "lambda_1": point["l1"],
+        "lambda_2": pull,
+        "server": point["server"],
+        "before": point["before"],
+        "solution": solved,
+        "direction": signs(solved - point["server"]),
         **quantities(client),
     }
 
 
 smooth = grad(k, solution) - grad(k, before) + l2 * (solution - server)
 
+where = ((direction, sign(solution - server)),)
+
 claim = Claim(
     id="fen.eq-11",
     kind=Kind.LEMMA,
     title="first-order condition of the sub-problem",
-    source=Source("fen", "(11), (12)"),
+    citation=Citation("fen", "(11), (12)"),
     forms=(
-        Form(statement=Eq(smooth + l1 * direction, 0, evaluate=False)),
+        Form(statement=Eq(smooth + l1 * direction, 0, evaluate=False), where=where),
         Form(
             variant="published@12",
             statement=Eq(Abs(smooth), l1, evaluate=False),
@@ -80,13 +85,16 @@ claim = Claim(
         ),
         Form(
             variant="published@12-every",
+            intended=("published@12",),
             statement=Eq(Abs(smooth), l1, evaluate=False),
+            where=where,
             premises=(Eq(Abs(direction), 1, evaluate=False),),
             note="(12), if every coordinate of the update has the sign +1 or -1, as the parenthesis says",
         ),
         Form(
             variant="corrected",
             statement=Le(Abs(smooth + l1 * direction), l1 * (1 - Abs(direction))),
+            where=where,
             note="a subgradient in place of the sign on coordinates that are held",
         ),
     ),

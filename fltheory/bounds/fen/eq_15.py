@@ -17,15 +17,16 @@ from typing import Any
 
 from sympy import Le
 
-from fltheory.bounds._algebra import Inner, NormSq, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import k
+from fltheory.bounds.algebra import Inner, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._prox import SHAPES, losses, quantities
 from fltheory.bounds.fen._symbols import beta, grad, loss, x
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import k
 
-y = scalar("fen_y", "y", "any point")
-z = scalar("fen_z", "z", "any point")
+y = scalar("y", "y", "any point", shape=("dim",))
+z = scalar("z", "z", "any point", shape=("dim",))
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -33,10 +34,10 @@ def realise(point: Params) -> dict[str, Any]:
     client = losses(point)
     return {
         "k": 1,
-        "fen_beta": point["beta"],
-        "fen_x": point["points"][0],
-        "fen_y": point["points"][1],
-        "fen_z": point["points"][2],
+        "beta": point["beta"],
+        "x": point["points"][0],
+        "y": point["points"][1],
+        "z": point["points"][2],
         **quantities(client),
     }
 
@@ -45,7 +46,7 @@ claim = Claim(
     id="fen.eq-15",
     kind=Kind.LEMMA,
     title="three-point inequality of convex smooth functions",
-    source=Source("fen", "(15)"),
+    citation=Citation("fen", "(15)"),
     forms=(Form(statement=Le(-Inner(grad(k, x), z - y), -loss(k, z) + loss(k, y) + beta / 2 * NormSq(z - x))),),
     check=Instances(
         space=Space(

@@ -20,24 +20,25 @@ from typing import Any
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import NormSq, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import k
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._prox import SHAPES, losses, minimiser, quantities
 from fltheory.bounds.fen._symbols import beta, grad, m, risk, x
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import k
 
-x_star = scalar("fen_x_star", "x_*", "zero of the gradient of the mean loss")
+x_star = scalar("x_star", "x_*", "zero of the gradient of the mean loss", shape=("dim",))
 
 
 def realise(point: Params) -> dict[str, Any]:
     """Return the clients, the minimiser of their mean loss and another point."""
     clients = losses(point)
     return {
-        "fen_m": point["m"],
-        "fen_beta": point["beta"],
-        "fen_x": point["x"],
-        "fen_x_star": minimiser(clients),
+        "m": point["m"],
+        "beta": point["beta"],
+        "x": point["x"],
+        "x_star": minimiser(clients),
         **quantities(clients),
     }
 
@@ -46,7 +47,7 @@ claim = Claim(
     id="fen.eq-16",
     kind=Kind.LEMMA,
     title="gradient deviation against excess risk",
-    source=Source("fen", "(16)"),
+    citation=Citation("fen", "(16)"),
     forms=(
         Form(
             statement=Le(

@@ -15,25 +15,26 @@ from typing import Any
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import NormSq, family, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import j
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import j
 
-terms = scalar("fen_terms", "n", "number of vectors")
-v = family("fen_v", "v_{<0>}", "any vector")
+terms = scalar("terms", "n", "number of vectors", domain="integer>=1")
+v = family("v", "v_{<0>}", "any vector", shape=("vectors", "dim"))
 
 
 def realise(point: Params) -> dict[str, Any]:
     """Return the vectors."""
-    return {"fen_terms": point["n"], "fen_v": point["v"]}
+    return {"terms": point["n"], "v": point["v"]}
 
 
 claim = Claim(
     id="fen.eq-17",
     kind=Kind.LEMMA,
     title="relaxed triangle inequality",
-    source=Source("fen", "(17)"),
+    citation=Citation("fen", "(17)"),
     forms=(Form(statement=Le(NormSq(Sum(v[j], (j, 1, terms))), terms * Sum(NormSq(v[j]), (j, 1, terms)))),),
     check=Instances(
         space=Space({"n": Integer(1, 5), "d": Integer(1, 3), "v": Real(-3, 3, shape=("n", "d"))}), realise=realise

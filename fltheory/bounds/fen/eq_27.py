@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from sympy import Le, sqrt
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.fen._feddyn import DEVIATIONS, STORED_DEVIATIONS
 from fltheory.bounds.fen._round import one_round
 from fltheory.bounds.fen._symbols import C_new, d, h_new, l1
@@ -37,7 +37,7 @@ claim = Claim(
     id="fen.eq-27",
     kind=Kind.LEMMA,
     title="server memory against gradient deviation",
-    source=Source("fen", "(27)"),
+    citation=Citation("fen", "(27)"),
     forms=(
         Form(statement=Le(size, C_new), where=DEVIATIONS[1:]),
         Form(

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from sympy import Le, sqrt
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.fen._feddyn import DEVIATIONS, DRIFT, STORED_DEVIATIONS, excess
 from fltheory.bounds.fen._round import one_round
 from fltheory.bounds.fen._symbols import C_new, C_old, P, beta, d, drift, l1, m
@@ -41,7 +41,7 @@ claim = Claim(
     id="fen.eq-28",
     kind=Kind.LEMMA,
     title="recursion of the gradient deviation",
-    source=Source("fen", "(28)"),
+    citation=Citation("fen", "(28)"),
     forms=(
         Form(statement=printed, where=(*DEVIATIONS, DRIFT)),
         Form(

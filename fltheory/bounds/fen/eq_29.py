@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from sympy import Le
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.fen._feddyn import DRIFT
 from fltheory.bounds.fen._round import one_round
 from fltheory.bounds.fen._symbols import drift, gamma_new, gamma_old
@@ -25,7 +25,7 @@ claim = Claim(
     id="fen.eq-29",
     kind=Kind.LEMMA,
     title="movement of the mean against deviation of local models",
-    source=Source("fen", "(29)"),
+    citation=Citation("fen", "(29)"),
     forms=(
         Form(
             statement=Le(EE(NormSq(gamma_new - gamma_old)), drift),

@@ -33,19 +33,19 @@ from typing import Any
 
 from sympy import Eq, Gt, Le, Lt, sqrt
 
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._feddyn import KAPPA, KAPPA_0, KAPPA_PRIME
 from fltheory.bounds.fen._symbols import P, beta, kappa, kappa_0, kappa_prime, l2, m
+from fltheory.bounds.space import Integer, Params, Real, Space
 
 
 def realise(point: Params) -> dict[str, Any]:
     """Return the constants of the theorem."""
     return {
-        "fen_m": point["m"],
-        "fen_P": min(point["P"], point["m"]),
-        "fen_beta": point["beta"],
-        "fen_l2": point["beta"] * point["l2_over_beta"],
+        "m": point["m"],
+        "P": min(point["P"], point["m"]),
+        "beta": point["beta"],
+        "lambda_2": point["beta"] * point["l2_over_beta"],
     }
 
 
@@ -58,7 +58,7 @@ claim = Claim(
     id="fen.eq-41",
     kind=Kind.IDENTITY,
     title="algebra and signs of kappa and kappa_0",
-    source=Source("fen", "(41)"),
+    citation=Citation("fen", "(41)"),
     forms=(
         Form(
             statement=(

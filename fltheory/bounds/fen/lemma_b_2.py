@@ -38,12 +38,12 @@ from __future__ import annotations
 
 from sympy import Abs, Eq, Le
 
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Real, Space
-from fltheory.bounds._symbols import k
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._feddyn import mean
 from fltheory.bounds.fen._round import one_round
 from fltheory.bounds.fen._symbols import P, epsilon, grad, h_new, l1, l2, local_new, m, passed, stored_new
+from fltheory.bounds.space import Real, Space
+from fltheory.bounds.symbols import k
 
 rounds = one_round()
 cut = Instances(space=Space({**rounds.space.parameters, "epsilon": Real(0.001, 1, log=True)}), realise=rounds.realise)
@@ -53,7 +53,7 @@ claim = Claim(
     id="fen.lemma-b.2",
     kind=Kind.IDENTITY,
     title="the server memory is the mean of the local gradients",
-    source=Source("fen", "Lemma B.2, (22)"),
+    citation=Citation("fen", "Lemma B.2, (22)"),
     forms=(
         Form(statement=Eq(h_new, gradients, evaluate=False)),
         Form(

@@ -26,22 +26,25 @@ from typing import Any
 
 from sympy import Eq
 
-from fltheory.bounds._algebra import EE, family
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Params
-from fltheory.bounds._symbols import k
-from fltheory.bounds.fen._feddyn import mean
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.fen._feddyn import FORCES, mean
 from fltheory.bounds.fen._round import one_round, realise
-from fltheory.bounds.fen._symbols import gamma_new, gamma_old, grad, kick, l1, l2, sign, tilde
+from fltheory.bounds.fen._symbols import gamma_new, gamma_old, grad, kick, l1, l2, server, sign, stored_old, tilde
+from fltheory.bounds.quantities import family
+from fltheory.bounds.space import Params
+from fltheory.bounds.symbols import k
 
-would_store = family("fen_would_store", r"\tilde m_{<0>}^t", "vector that a client would store, were it drawn")
+would_store = family(
+    "would_store", r"\tilde m_{<0>}^t", "vector that a client would store, were it drawn", shape=("clients", "dim")
+)
 
 
 def realise_stored(point: Params) -> dict[str, Any]:
     """Return a round with what every client would store."""
     env = realise(point, "sign")
-    moved = env["fen_tilde"] - env["fen_server"]
-    return env | {"fen_would_store": env["fen_stored_old"] - env["fen_l2"] * moved - env["fen_l1"] * env["fen_sign"]}
+    moved = env["tilde"] - env["server"]
+    return env | {"would_store": env["stored_old"] - env["lambda_2"] * moved - env["lambda_1"] * env["sign"]}
 
 
 def drifts(gradient: Any, force: Any) -> Eq:
@@ -59,18 +62,23 @@ claim = Claim(
     id="fen.lemma-b.3",
     kind=Kind.IDENTITY,
     title="drift of the mean of local models",
-    source=Source("fen", "Lemma B.3, (26)"),
+    citation=Citation("fen", "Lemma B.3, (26)"),
     forms=(
-        Form(statement=drifts(grad(k, tilde[k]), sign[k])),
+        Form(statement=drifts(grad(k, tilde[k]), sign[k]), where=FORCES),
         Form(
             variant="published@stored",
             statement=drifts(would_store[k], sign[k]),
+            where=(
+                *FORCES,
+                (would_store[k], stored_old[k] - l2 * (tilde[k] - server) - l1 * sign[k]),
+            ),
             check=Instances(space=rounds.space, realise=realise_stored),
             note="the name of the gradient read as what line 5 stores",
         ),
         Form(
             variant="corrected",
             statement=drifts(grad(k, tilde[k]), kick[k]),
+            where=FORCES,
             note="a subgradient in place of the sign; either memory",
         ),
     ),

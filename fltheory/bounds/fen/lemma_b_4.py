@@ -25,12 +25,12 @@ from typing import Any
 
 from sympy import Le
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import k
-from fltheory.bounds.fen._feddyn import DRIFT, excess, pull
+from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.fen._feddyn import DRIFT, FORCES, excess, pull
 from fltheory.bounds.fen._round import one_round
 from fltheory.bounds.fen._symbols import beta, drift, gamma_new, gamma_old, kick, l1, l2, sign, theta_star
+from fltheory.bounds.symbols import k
 
 
 def distances(force: Any) -> Le:
@@ -49,13 +49,13 @@ claim = Claim(
     id="fen.lemma-b.4",
     kind=Kind.LEMMA,
     title="one round in terms of the distance to the minimiser",
-    source=Source("fen", "Lemma B.4, (30), (31)"),
+    citation=Citation("fen", "Lemma B.4, (30), (31)"),
     forms=(
-        Form(statement=distances(sign[k]), where=(DRIFT,)),
+        Form(statement=distances(sign[k]), where=(DRIFT, *FORCES)),
         Form(
             variant="corrected",
             statement=distances(kick[k]),
-            where=(DRIFT,),
+            where=(DRIFT, *FORCES),
             note="a subgradient in place of the sign; either memory",
         ),
     ),

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from sympy import Le
 
-from fltheory.bounds._claim import Claim, Form, Kind, Source
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.fen._feddyn import DEVIATIONS, DRIFT, STORED_DEVIATIONS, excess
 from fltheory.bounds.fen._round import one_round
 from fltheory.bounds.fen._symbols import C_old, beta, d, drift, l1, l2
@@ -50,7 +50,7 @@ claim = Claim(
     id="fen.lemma-b.5",
     kind=Kind.LEMMA,
     title="deviation of the local models",
-    source=Source("fen", "Lemma B.5"),
+    citation=Citation("fen", "Lemma B.5"),
     forms=(
         Form(statement=printed, where=(*DEVIATIONS[:1], DRIFT)),
         Form(

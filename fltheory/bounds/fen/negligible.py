@@ -29,7 +29,7 @@ The last term (``published@last``) is argued away by concentration of the mean s
 appendix B.3, with a chance of one half for all coordinates at once, gives mean signs up to
 :math:`\delta = \sqrt{2\log(4d)/m}`, which is about 0.5 for :math:`m = 100`. With the printed factor and a deviation
 :math:`\gamma^{t-1} - \theta_*` of :math:`\epsilon` per coordinate, the size up to which the experiments regard an
-entry as nothing, the term is up to :math:`\frac{2\lambda_1}{\lambda_2}\epsilon\,\delta\,d`. This judges the argument:
+entry as nothing, the term is up to :math:`\frac{2\lambda_1}{\lambda_2}\epsilon\,\delta\,d`. This is about the argument:
 it is a bound, with all signs aligned and a deviation of our choice. With fair signs, as the paper assumes, the
 expectation printed in (13) is 0, and what is argued about is a realisation.
 
@@ -60,13 +60,13 @@ from typing import Any
 
 from sympy import Ge, Le, log, sqrt
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Choice, Params, Real, Space, ratio
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._feddyn import KAPPA_0, KAPPA_PRIME
 from fltheory.bounds.fen._symbols import beta, d, epsilon, kappa_0, kappa_prime, l1, l2, m
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Choice, Params, Real, Space, ratio
 
-classes = scalar("fen_classes", "c", "number of classes of a data set")
+classes = scalar("classes", "c", "number of classes of a data set", domain="integer>=1")
 
 SETTINGS: dict[str, tuple[int, int, int, int, int]] = {
     "CIFAR-10": (100, 10_000, 5_000, 797_962, 10),
@@ -83,13 +83,13 @@ def realise(point: Params) -> dict[str, Any]:
     first, second, small, parameters, labels = SETTINGS[point["data"]]
     penalty = ratio(point, second, 10**6)
     return {
-        "fen_m": 100,
-        "fen_d": parameters,
-        "fen_classes": labels,
-        "fen_l1": ratio(point, first, 10**6) * point.get("lowered", 1),
-        "fen_l2": penalty,
-        "fen_epsilon": ratio(point, small, 10**6),
-        "fen_beta": penalty * point["beta_over_l2"],
+        "m": 100,
+        "d": parameters,
+        "classes": labels,
+        "lambda_1": ratio(point, first, 10**6) * point.get("lowered", 1),
+        "lambda_2": penalty,
+        "epsilon": ratio(point, small, 10**6),
+        "beta": penalty * point["beta_over_l2"],
     }
 
 
@@ -105,7 +105,7 @@ claim = Claim(
     id="fen.negligible",
     kind=Kind.RATE,
     title="the two additional terms are negligible",
-    source=Source("fen", "Section 3.3, after (13), and appendix B.3"),
+    citation=Citation("fen", "Section 3.3, after (13), and appendix B.3"),
     forms=(
         Form(
             statement=Le(second_term, little),

@@ -34,25 +34,30 @@ from typing import Any
 
 from sympy import Eq, Le, exp
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._prox import signs
 from fltheory.bounds.fen._symbols import d, m
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space, ratio
 
-delta = scalar("fen_delta", r"\delta", "size of the mean sign")
+delta = scalar("delta", r"\delta", "size of the mean sign", domain="nonnegative")
 tail = scalar(
-    "fen_tail", r"\mathbb{P}\Big[\frac1m\sum_{k\in[m]}X_k > \delta\Big]", "chance that the mean sign is larger"
+    "tail",
+    r"\mathbb{P}\Big[\frac1m\sum_{k\in[m]}X_k > \delta\Big]",
+    "chance that the mean sign is larger",
+    domain="probability",
 )
 tail_printed = scalar(
-    "fen_tail_printed",
+    "tail_printed",
     r"\mathbb{P}\Big[\frac1m\sum_{k\in[m]}\operatorname{sign}(\tilde\theta_k^t) - \theta^{t-1} > \delta\Big]",
     "chance of the event as it is printed",
+    domain="probability",
 )
 tail_any = scalar(
-    "fen_tail_any",
+    "tail_any",
     r"\mathbb{P}\Big[\max_j\Big|\frac1m\sum_{k\in[m]}X_k(j)\Big| > \delta\Big]",
     "chance that some coordinate of the mean sign is larger",
+    domain="probability",
 )
 
 
@@ -82,12 +87,12 @@ def realise(point: Params) -> dict[str, Any]:
 
     two_sided = sum((p for total, p in lazy.items() if abs(total) > size * clients), start=0 * one)
     return {
-        "fen_m": clients,
-        "fen_d": point["d"],
-        "fen_delta": size,
-        "fen_tail": sum((p for total, p in fair.items() if total > size * clients), start=0 * one),
-        "fen_tail_printed": sum((p for total, p in fair.items() if p > 0 and printed(total) > size), start=0 * one),
-        "fen_tail_any": one - (one - two_sided) ** point["d"],
+        "m": clients,
+        "d": point["d"],
+        "delta": size,
+        "tail": sum((p for total, p in fair.items() if total > size * clients), start=0 * one),
+        "tail_printed": sum((p for total, p in fair.items() if p > 0 and printed(total) > size), start=0 * one),
+        "tail_any": one - (one - two_sided) ** point["d"],
     }
 
 
@@ -95,9 +100,9 @@ claim = Claim(
     id="fen.section-b.3",
     kind=Kind.LEMMA,
     title="concentration of the mean sign",
-    source=Source("fen", "Appendix B.3"),
+    citation=Citation("fen", "Appendix B.3"),
     forms=(
-        Form(statement=Le(tail, exp(-m * delta**2 / 2))),
+        Form(statement=Le(tail, exp(-m * delta**2 / 2)), intended=("published@printed",)),
         Form(
             variant="published@printed",
             statement=Eq(tail_printed, tail, evaluate=False),

@@ -22,7 +22,7 @@ The converse is true: the minimiser, with what is stored equal to the gradients 
 is attained if all clients are held with the full force in the same direction.
 
 **Derivation of the corrected form for stored subgradients.** Then :math:`h^t = \frac1m\sum_k\nabla L_k(\theta_k^t)`
-(Lemma B.2), and smoothness gives in every round, whoever takes part,
+(Lemma B.2), and smoothness gives in every round, whichever clients take part,
 
 .. math:: \|\nabla\mathcal R(\theta^{t-1})\| \le \|h^t\| + \frac\beta m\sum_{k\in[m]}\|\theta_k^t - \theta^{t-1}\| .
 
@@ -41,17 +41,20 @@ from typing import Any
 
 from sympy import Abs, Eq, Le
 
-from fltheory.bounds._algebra import Norm, family, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import k
+from fltheory.bounds.algebra import Norm
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._feddyn import mean
 from fltheory.bounds.fen._prox import SHAPES, gradients, minimiser
 from fltheory.bounds.fen._round import State, algorithm, constants, one_round
 from fltheory.bounds.fen._symbols import beta, grad, h_new, l1, local_new, server, stored_old, theta_star
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import k
 
-server_next = scalar("fen_server_next", r"\theta^t", "server model after a round with all clients")
-stored_next = family("fen_stored_next", "m_{<0>}^t", "what a client stores after a round with all clients")
+server_next = scalar("server_next", r"\theta^t", "server model after a round with all clients", shape=("dim",))
+stored_next = family(
+    "stored_next", "m_{<0>}^t", "what a client stores after a round with all clients", shape=("clients", "dim")
+)
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -63,10 +66,10 @@ def realise(point: Params) -> dict[str, Any]:
     before = State(server=server, h=stored[0] * 0, stored=stored, local=stored * 0 + server)
     after = fen.advance(before, fen.solve(before), tuple(range(point["m"])))
     return constants(point, fen) | {
-        "fen_server": server,
-        "fen_stored_old": stored,
-        "fen_server_next": after.server,
-        "fen_stored_next": after.stored,
+        "server": server,
+        "stored_old": stored,
+        "server_next": after.server,
+        "stored_next": after.stored,
     }
 
 
@@ -98,7 +101,7 @@ claim = Claim(
     id="fen.stationary",
     kind=Kind.LEMMA,
     title="fixed points of Algorithm 3 are stationary points of the mean loss",
-    source=Source("fen", "Section 3.3, after (11)"),
+    citation=Citation("fen", "Section 3.3, after (11)"),
     forms=(
         Form(statement=Eq(gradient, 0, evaluate=False), premises=fixed),
         Form(

@@ -57,17 +57,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sympy import Expr, Gt, Le
+from sympy import Gt, Le, Sum, sign
 
-from fltheory.bounds._algebra import EE, Norm, NormSq, family, scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Choice, Integer, Parameter, Params, Real, Space, ratio
-from fltheory.bounds._symbols import k
+from fltheory.bounds.algebra import EE, Inner, Norm, NormSq
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.fen import _observed
 from fltheory.bounds.fen._feddyn import KAPPA, KAPPA_0, KAPPA_PRIME, mean
 from fltheory.bounds.fen._prox import SHAPES, mean_loss, prox, signs
 from fltheory.bounds.fen._round import BEYOND_27, SIZES, WIDE, Algorithm3, Memory, State, algorithm, constants, draws
-from fltheory.bounds.fen._symbols import beta, d, grad, kappa, kappa_0, kappa_prime, l1, l2, risk, theta_star
-from fltheory.functions import Numbers
+from fltheory.bounds.fen._symbols import beta, d, grad, kappa, kappa_0, kappa_prime, l1, l2, m, risk, theta_star
+from fltheory.bounds.functions import Numbers
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Choice, Integer, Parameter, Params, Real, Space, ratio
+from fltheory.bounds.symbols import k, t
 
 LONG = 100
 """Runs that stand still from the first round on are continued by this factor."""
@@ -75,61 +77,92 @@ LONG = 100
 MOST = 32
 """Sequences of draws that are enumerated."""
 
-T = scalar("fen_T", "T", "number of rounds")
-C_0 = scalar("fen_C_0", "C_0", "gradient deviation at the start")
-local_0 = family("fen_local_0", r"\theta_{<0>}^0", "local model at the start")
-gamma_0 = scalar("fen_gamma_0", r"\gamma^0", "mean of the participants' models at the start")
+T = scalar("T", "T", "number of rounds", domain="integer>=0")
+C_0 = scalar("C_0", "C_0", "gradient deviation at the start", domain="nonnegative")
+local_0 = family("local_0", r"\theta_{<0>}^0", "local model at the start", shape=("clients", "dim"))
+gamma_0 = scalar("gamma_0", r"\gamma^0", "mean of the participants' models at the start", shape=("dim",))
 gamma_mean = scalar(
-    "fen_gamma_mean",
-    r"\frac{1}{T}\sum_{t=0}^{T-1}\gamma^t",
+    "gamma_mean",
+    r"\bar\gamma",
     "mean over the rounds of the mean of the participants' models",
     random=True,
+    shape=("dim",),
 )
 excess_mean = scalar(
-    "fen_excess_mean",
-    r"\frac{1}{T}\sum_{t=1}^{T}(\mathcal{R}(\gamma^{t-1}) - \mathcal{R}(\theta_*))",
+    "excess_mean",
+    r"\bar{\mathcal{R}}",
     "mean over the rounds of the excess risk",
     random=True,
+    domain="nonnegative",
 )
-remembers_signs = scalar("fen_remembers_signs", r"1[\mathrm{sign}]", "1 if signs are stored, 0 if subgradients are")
+remembers_signs = scalar(
+    "remembers_signs", r"1[\mathrm{sign}]", "1 if signs are stored, 0 if subgradients are", domain="binary"
+)
 
 
-def _tug(name: str, force: str, words: str) -> Expr:
-    return scalar(
-        name,
-        rf"\sum_{{t=1}}^{{T}}\langle\gamma^{{t-1}} - \theta_*, \frac1m\sum_{{k\in[m]}}{force}\rangle",
-        words,
-        random=True,
-    )
-
-
-tug_sign = _tug(
-    "fen_tug_sign",
-    r"\operatorname{sign}(\tilde\theta_k^t - \theta^{t-1})",
+gamma_at = family(
+    "gamma_at",
+    r"\gamma^{<0>}",
+    "mean of the participants' models after a round, before the first one for 0",
+    first=0,
+    random=True,
+    shape=("rounds", "dim"),
+)
+server_at = family(
+    "server_at", r"\theta^{<0>}", "server model after a round", first=0, random=True, shape=("rounds", "dim")
+)
+tilde_at = family(
+    "tilde_at",
+    r"\tilde\theta_{<1>}^{<0>}",
+    "solution of a client's sub-problem in a round, centred at the server model, were it drawn",
+    first=(1, 1),
+    random=True,
+    shape=("rounds", "clients", "dim"),
+)
+tilde_own_at = family(
+    "tilde_own_at",
+    r"\tilde\theta_{<1>}^{<0>}",
+    "the same, centred at the client's previous model",
+    first=(1, 1),
+    random=True,
+    shape=("rounds", "clients", "dim"),
+)
+kick_at = family(
+    "kick_at",
+    "s_{<1>}^{<0>}",
+    "subgradient of the l1 norm with which the optimality condition holds",
+    first=(1, 1),
+    random=True,
+    shape=("rounds", "clients", "dim"),
+)
+tug_sign = scalar(
+    "tug_sign",
+    r"\Sigma_T",
     "sum over the rounds of the mean sign along the error, penalties centred at the server model",
+    random=True,
 )
-tug_own = _tug(
-    "fen_tug_own",
-    r"\operatorname{sign}(\tilde\theta_k^t - \theta^{t-1})",
-    "the same with penalties centred at the client's previous model",
-)
-tug_kick = _tug("fen_tug_kick", "s_k^t", "the same with subgradients of the optimality condition")
+tug_own = scalar("tug_own", r"\Sigma_T", "the same with penalties centred at the client's previous model", random=True)
+tug_kick = scalar("tug_kick", r"\Sigma_T", "the same with subgradients of the optimality condition", random=True)
+
+
+def _tug(force: Any) -> Any:
+    """Return the sum over the rounds of the mean of a force of every client along the error."""
+    return Sum(Inner(gamma_at[t - 1] - theta_star, Sum(force, (k, 1, m)) / m), (t, 1, T))
+
 
 Step = tuple[Numbers, ...]
-"""Mean of models before a round, and sums over the clients: of signs, and of subgradients."""
+"""Mean of models before a round, the server's model; solutions of all sub-problems, and subgradients."""
 
 
 def paths(
     fen: Algorithm3, state: State, options: list[tuple[int, ...]], rounds: int, *, own: bool = False
 ) -> list[list[Step]]:
-    """Return all runs, round by round; ``own`` takes the signs of sub-problems centred at the local models."""
+    """Return all runs, round by round; ``own`` takes sub-problems centred at the local models."""
     if rounds == 0:
         return [[]]
     solved = fen.solve(state)
-    sign = solved.sign
-    if own:
-        sign = signs(prox(fen.clients, state.stored, state.local, pull=fen.l2, l1=fen.l1) - state.server)
-    here = (state.server + state.h / fen.l2, sign.sum(axis=0), solved.kick.sum(axis=0))
+    tilde = prox(fen.clients, state.stored, state.local, pull=fen.l2, l1=fen.l1) if own else solved.tilde
+    here = (state.server + state.h / fen.l2, state.server, tilde, solved.kick)
     return [
         [here, *rest]
         for chosen in options
@@ -157,23 +190,29 @@ def realise(point: Params, memory: Memory, *, own: bool = False) -> dict[str, An
         times = [1, rounds - 1]
     runs = paths(fen, begin, options, len(times), own=own)
     env = constants(point, fen)
-    optimum, one, counts = env["fen_theta_star"], ratio(point, 1), np.array(times)
-    at, sign, kick = (np.array([[step[part] for step in run] for run in runs]) for part in range(3))
+    optimum, one, counts = env["theta_star"], ratio(point, 1), np.array(times)
+    at, server, tilde, kick = (np.array([[step[part] for step in run] for run in runs]) for part in range(4))
+    sign = signs(tilde - server[:, :, None])
 
     def tug(force: Numbers) -> Numbers:
-        return np.asarray((counts * ((at - optimum) * force).sum(axis=-1)).sum(axis=1) * (one / point["m"]))
+        along = ((at - optimum) * force.sum(axis=2)).sum(axis=-1)
+        return np.asarray((counts * along).sum(axis=1) * (one / point["m"]))
 
     excess = mean_loss(fen.clients, at) - mean_loss(fen.clients, optimum)
     return env | {
         "chance": [ratio(point, 1, len(runs))] * len(runs),
-        "fen_T": rounds,
-        "fen_local_0": fen.clients.centre,
-        "fen_gamma_0": at[0, 0],
-        "fen_gamma_mean": (counts[:, None] * at).sum(axis=1) * (one / rounds),
-        "fen_excess_mean": (counts * excess).sum(axis=1) * (one / rounds),
-        "fen_tug_own" if own else "fen_tug_sign": tug(sign),
-        "fen_tug_kick": tug(kick),
-        "fen_remembers_signs": int(memory == "sign"),
+        "T": rounds,
+        "local_0": fen.clients.centre,
+        "gamma_0": at[0, 0],
+        "gamma_at": np.repeat(at, counts, axis=1),
+        "server_at": np.repeat(server, counts, axis=1),
+        "tilde_own_at" if own else "tilde_at": np.repeat(tilde, counts, axis=1),
+        "kick_at": np.repeat(kick, counts, axis=1),
+        "gamma_mean": (counts[:, None] * at).sum(axis=1) * (one / rounds),
+        "excess_mean": (counts * excess).sum(axis=1) * (one / rounds),
+        "tug_own" if own else "tug_sign": tug(sign),
+        "tug_kick": tug(kick),
+        "remembers_signs": int(memory == "sign"),
     }
 
 
@@ -211,8 +250,13 @@ def bound(tug: Any, *, second: Any, third: Any) -> Le:
 
 
 at_start = grad(k, local_0[k]) - grad(k, theta_star)
-printed = (KAPPA, KAPPA_0, KAPPA_PRIME, (C_0, mean(Norm(at_start))))
-squared = (KAPPA, KAPPA_0, KAPPA_PRIME, (C_0, mean(NormSq(at_start))))
+averaged = (gamma_mean, Sum(gamma_at[t], (t, 0, T - 1)) / T)
+excess = (excess_mean, Sum(risk(gamma_at[t - 1]) - risk(theta_star), (t, 1, T)) / T)
+kicks = (tug_kick, _tug(kick_at[t, k]))
+printed = (KAPPA, KAPPA_0, KAPPA_PRIME, (C_0, mean(Norm(at_start))), averaged)
+squared = (KAPPA, KAPPA_0, KAPPA_PRIME, (C_0, mean(NormSq(at_start))), kicks)
+centred_at_own = (*printed, (tug_own, _tug(sign(tilde_own_at[t, k] - server_at[t - 1]))))
+centred_at_server = (*printed, (tug_sign, _tug(sign(tilde_at[t, k] - server_at[t - 1]))))
 l1_term = kappa_prime / kappa_0 * l1**2 * d
 condition = (Assumption("large quadratic penalty", Gt(l2, 27 * beta)),)
 both_sides = (Assumption("quadratic penalty beyond the pole of the constants", Gt(l2, 5 * beta)),)
@@ -224,12 +268,12 @@ claim = Claim(
     id="fen.theorem-3.1",
     kind=Kind.BOUND,
     title="convergence of FedElasticNet for FedDyn",
-    source=Source("fen", "Theorem 3.1, (13), and Theorem B.1, (18)"),
+    citation=Citation("fen", "Theorem 3.1, (13), and Theorem B.1, (18)"),
     forms=(
         Form(
             variant="published@13",
             statement=bound(tug_own, second=l1_term, third=2 * l1 / l2),
-            where=printed,
+            where=centred_at_own,
             assumptions=(),
             check=runs(l2_over_beta=WIDE, own=True),
             note="main text: any lambda_2, sub-problems centred at the local model",
@@ -237,27 +281,28 @@ claim = Claim(
         Form(
             variant="published@13-27",
             statement=bound(tug_own, second=l1_term, third=2 * l1 / l2),
-            where=printed,
+            where=centred_at_own,
             check=runs(own=True),
             note="main text with the condition of the appendix, lambda_2 > 27 beta",
         ),
         Form(
             variant="published@18",
             statement=bound(tug_sign, second=l1_term, third=2 * l1 / l2),
-            where=printed,
+            where=centred_at_server,
             note="appendix: lambda_2 > 27 beta, sub-problems centred at the server model",
         ),
         Form(
             variant="corrected",
             statement=bound(tug_kick, second=l1_term, third=1 / kappa_0 * (2 * l1 / l2)),
-            where=squared,
+            where=(*squared, averaged),
             note="printed memory; subgradients in place of signs, 1/kappa_0 in the last term, squares in C_0",
         ),
         Form(
             variant="corrected@subgradient",
             statement=bound(tug_kick, second=0, third=1 / kappa_0 * (2 * l1 / l2)),
-            where=squared,
+            where=(*squared, averaged),
             check=runs("subgradient"),
+            observation=_observed.main_bound("subgradient"),
             note="subgradients stored: no second term",
         ),
         Form(
@@ -268,13 +313,15 @@ claim = Claim(
                 + remembers_signs * kappa_prime * l1**2 * d
                 - 2 * l1 / (l2 * T) * EE(tug_kick),
             ),
-            where=squared,
+            where=(*squared, excess),
             assumptions=both_sides,
             check=either,
+            observation=_observed.main_bound(),
             note="mean excess risk, before the division by kappa_0; either memory",
         ),
     ),
     assumptions=condition,
     uses=("fen.theorem-b.6", "fen.eq-41"),
     check=runs(),
+    observation=_observed.main_bound("sign"),
 )

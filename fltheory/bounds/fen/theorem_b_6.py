@@ -35,11 +35,9 @@ from typing import Any
 
 from sympy import Gt, Le
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Assumption, Claim, Form, Kind, Source
-from fltheory.bounds._space import Real
-from fltheory.bounds._symbols import k
-from fltheory.bounds.fen._feddyn import DEVIATIONS, KAPPA, KAPPA_0, STORED_DEVIATIONS, excess, pull
+from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind
+from fltheory.bounds.fen._feddyn import DEVIATIONS, FORCES, KAPPA, KAPPA_0, STORED_DEVIATIONS, excess, pull
 from fltheory.bounds.fen._round import BEYOND_27, one_round
 from fltheory.bounds.fen._symbols import (
     C_new,
@@ -58,6 +56,8 @@ from fltheory.bounds.fen._symbols import (
     sign,
     theta_star,
 )
+from fltheory.bounds.space import Real
+from fltheory.bounds.symbols import k
 
 
 def potential(extra: Any, force: Any) -> Le:
@@ -72,7 +72,7 @@ def potential(extra: Any, force: Any) -> Le:
 
 
 printed = potential(kappa * P / (2 * m) * l1**2, sign[k])
-definitions = (KAPPA, KAPPA_0, *DEVIATIONS)
+definitions = (KAPPA, KAPPA_0, *DEVIATIONS, *FORCES)
 condition = (Assumption("large quadratic penalty", Gt(l2, 5 * beta)),)
 beyond_5 = Real(5.01, 300, log=True)
 beyond_27 = (Assumption("large quadratic penalty", Gt(l2, 27 * beta)),)
@@ -82,7 +82,7 @@ claim = Claim(
     id="fen.theorem-b.6",
     kind=Kind.LEMMA,
     title="one round of the potential",
-    source=Source("fen", "Theorem B.6"),
+    citation=Citation("fen", "Theorem B.6"),
     forms=(
         Form(statement=printed, where=definitions),
         Form(
@@ -96,7 +96,7 @@ claim = Claim(
         Form(
             variant="published@stored",
             statement=printed,
-            where=(KAPPA, KAPPA_0, *STORED_DEVIATIONS),
+            where=(KAPPA, KAPPA_0, *STORED_DEVIATIONS, *FORCES),
             assumptions=beyond_27,
             check=at_27,
             note="with that condition, and C made of what line 5 stores",

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fltheory.bounds._algebra import compiled
-from fltheory.bounds._space import ExactPoint, Integer, Parameter, Params, Real
+from fltheory.bounds.algebra import compiled
+from fltheory.bounds.space import ExactPoint, Integer, Parameter, Params, Real
 
 CONSTANTS: Mapping[str, Parameter] = {
     "E": Integer(1, 5),
@@ -51,8 +51,8 @@ def fulfilled(
         "z_tau": point["z"],
         "Delta_start": point["start"],
     }
-    for letter, value in definitions:
-        out[letter.name] = compiled(value)(out, exact=exact)
+    for symbol, value in definitions:
+        out[symbol.name] = compiled(value)(out, exact=exact)
     out["Delta_now"] = point["now"] * compiled(bound)(out, exact=exact)
     out["Delta_later"] = point["later"] * compiled(recursion)(out, exact=exact)
     return out

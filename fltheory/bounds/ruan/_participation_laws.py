@@ -15,32 +15,75 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sympy import Eq, Sum
+from sympy import Eq, Max, Min, Sum
 
-from fltheory.bounds._algebra import EE, family, index, scalar
-from fltheory.bounds._claim import Assumption, Instances
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
-from fltheory.bounds._symbols import N, k, p
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Assumption, Instances
+from fltheory.bounds.definitions import Definition
+from fltheory.bounds.flexible_participation.symbols import p_drawn, s_drawn
+from fltheory.bounds.quantities import family, index, scalar
+from fltheory.bounds.space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.symbols import E, N, k, l, p
 
-q = scalar("q_tau", r"q_\tau", "probability that a client completes all steps")
-done = family("done", r"q_\tau^{<0>}", "whether a client completes all steps, as drawn in the round", random=True)
-K_drawn = scalar("K_drawn", r"K_\tau", "number of complete clients, as drawn in the round", random=True)
+q = scalar("q_tau", r"q_\tau", "probability that a client completes all steps", domain="probability")
+done = family(
+    "done",
+    r"q_\tau^{<0>}",
+    "whether a client completes all steps, as drawn in the round",
+    random=True,
+    shape=("clients",),
+    domain="binary",
+)
+K_drawn = scalar(
+    "K_drawn", r"K_\tau", "number of complete clients, as drawn in the round", random=True, domain="integer>=0"
+)
 k_0 = index("k_0")
 
-s_any = scalar("s_any", r"s_\tau", "local steps that any one client completes, as drawn in the round", random=True)
+s_any = scalar(
+    "s_any",
+    r"s_\tau",
+    "local steps that any one client completes, as drawn in the round",
+    random=True,
+    domain="integer>=0",
+)
 inverse = family(
     "inverse_steps",
     r"\frac{\mathbf{1}[s_\tau^{<0>} > 0]}{s_\tau^{<0>}}",
     "inverse of the steps of a client, 0 if it is inactive",
     random=True,
+    shape=("clients",),
+    domain="probability",
 )
 inverse_any = scalar(
     "inverse_any",
     r"\frac{\mathbf{1}[s_\tau > 0]}{s_\tau}",
     "inverse of the steps of any one client, 0 if it is inactive",
     random=True,
+    domain="probability",
 )
-active = family("active_drawn", r"\mathbf{1}[s_\tau^{<0>} > 0]", "whether a client is active in the round", random=True)
+active = family(
+    "active_drawn",
+    r"\mathbf{1}[s_\tau^{<0>} > 0]",
+    "whether a client is active in the round",
+    random=True,
+    shape=("clients",),
+    domain="binary",
+)
+
+COEFFICIENTS_A: tuple[Definition, ...] = (
+    (K_drawn, Sum(done[l], (l, 1, N))),
+    (p_drawn[k], N * p[k] * done[k] / K_drawn),
+)
+"""Scheme A: coefficients of complete clients."""
+
+COEFFICIENTS_C: tuple[Definition, ...] = (
+    (active[k], Min(s_drawn[k], 1)),
+    (inverse[k], active[k] / Max(s_drawn[k], 1)),
+    (s_any, s_drawn[1]),
+    (inverse_any, inverse[1]),
+    (p_drawn[k], E * p[k] * inverse[k]),
+)
+"""Scheme C: coefficients inverse to the completed steps; where all clients have one law, any of them is the first."""
 
 weights_sum_to_one = Assumption("weights sum to one", Eq(Sum(p[k], (k, 1, N)), 1, evaluate=False))
 all_active = Assumption("no inactive client", Eq(EE(active[k]), 1, evaluate=False), over=((k, 1, N),))

@@ -23,23 +23,32 @@ import numpy as np
 from sympy import Le, Sum
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import EE, BigO, Env, scalar
-from fltheory.bounds._claim import Experiments, Form, Instances, Method, Sweep, Sweeps
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, Gamma, N, k, mu, p, sigma_sq, tau
-from fltheory.bounds.ruan import _limit, _theorem
-from fltheory.bounds.ruan._symbols import D, gamma, mean_ps, p_drawn, s_drawn
-from fltheory.experiment import Experiment
+from fltheory.bounds.algebra import EE, BigO, Env
+from fltheory.bounds.claim import Experiments, Form, Instances, Method, Sweep, Sweeps
+from fltheory.bounds.flexible_participation import experiments
+from fltheory.bounds.flexible_participation.observed import table_row
+from fltheory.bounds.flexible_participation.symbols import D, gamma, mean_ps, p_drawn, s_drawn
+from fltheory.bounds.observation import Observation
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.ruan import _limit, theorem_3_1
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, Gamma, N, k, mu, p, sigma_sq, tau
 from fltheory.participation import Participation, StepCounts
 from fltheory.quadratic.problem import Quadratic
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.trajectories import Trajectories
 
 STEPS = 128
 
-Gamma_all = scalar("ruan_Gamma_all", r"\Gamma", "non-IID metric of all clients, the weighted mean of theirs")
-sigma_bar_sq = scalar("ruan_sigma_bar_sq", r"\bar\sigma_N^2", "sum of squared weights times variances")
+Gamma_all = scalar(
+    "Gamma_all", r"\Gamma", "non-IID metric of all clients, the weighted mean of theirs", domain="nonnegative"
+)
+sigma_bar_sq = scalar("sigma_bar_sq", r"\bar\sigma_N^2", "sum of squared weights times variances", domain="nonnegative")
 limit = scalar(
-    "ruan_limit", r"\lim_\tau \|w_{\tau E}^{\mathcal{G}} - w^*\|^2", "squared distance of the limit of a run"
+    "limit",
+    r"\lim_\tau \|w_{\tau E}^{\mathcal{G}} - w^*\|^2",
+    "squared distance of the limit of a run",
+    domain="nonnegative",
 )
 
 MEANS = ((Gamma_all, Sum(p[k] * Gamma[k], (k, 1, N))), (sigma_bar_sq, Sum(p[k] ** 2 * sigma_sq[k], (k, 1, N))))
@@ -84,12 +93,12 @@ def rates(
             algorithm=Ruan(scheme=scheme),
             participation=work,
             rounds=rounds_of(point),
-            rate=_theorem.staircase(_theorem.setting(problem, work, scheme)),
+            rate=theorem_3_1.staircase(experiments.setting(problem, work, scheme)),
         )
 
     def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
         assert isinstance(run.problem, Quadratic)
-        env = _theorem.setting(run.problem, run.participation, scheme)
+        env = experiments.setting(run.problem, run.participation, scheme)
         limit = _limit.of(run.problem, env)
         extra = {name: value(point, env) for name, value in more.items()}
         return (
@@ -97,15 +106,15 @@ def rates(
             | extra
             | {
                 "tau": rounds_of(point),
-                "ruan_distance": trajectories.curve("distance_sq")[0, -1],
-                "ruan_from_limit": _limit.distances(limit, trajectories)[-1],
+                "distance_sq": trajectories.curve("distance_sq")[0, -1],
+                "distance_sq_limit": _limit.distances(limit, trajectories)[-1],
             }
         )
 
     # Sweeps fix all parameters; the space is what a single instance may be.
     space = Space({"N": Integer(1, 8), "tau": Integer(1, 1000), "sigma_sq": Real(0, 1e6), "spread": Real(0, 1e3)})
     source = Experiments(space=space, experiment=experiment, quantities=quantities, moments=True, horizon="tau")
-    return Sweeps(source=source, sweeps=sweeps)
+    return Sweeps(instances=source, sweeps=sweeps)
 
 
 def unequal(point: Params) -> Participation:
@@ -122,14 +131,20 @@ def unequal(point: Params) -> Participation:
     return Participation(num_clients=2, local_steps=STEPS, steps=StepCounts(pmf=pmf))
 
 
+def heterogeneous(scheme: str) -> Observation:
+    """Return how a row of the table for heterogeneous participation is read on an experiment."""
+    return table_row(theorem_3_1.GAMMA, scheme, heterogeneous=True)
+
+
 def limit_of_runs(scheme: str) -> Form:
     """Return the rate at which runs approach their limit: never absent, absent at times, and always."""
     sweeps = tuple(growing("tau", 32, 4, {**BASE, **RELIABLE, "seldom": s}, factor=2) for s in (0.0, 4.0, 1.0))
     return Form(
         variant="sharp@limit",
         statement=Le(_limit.from_limit, BigO(1 / (tau * E + gamma))),
-        where=((gamma, _theorem.GAMMA),),
+        where=((mean_ps, theorem_3_1.MEAN_PS), (gamma, theorem_3_1.GAMMA)),
         check=rates(scheme, unequal, sweeps),
+        observation=_limit.approach(heterogeneous(scheme)),
         note="runs tend to the minimiser for the weights that clients get on average",
     )
 
@@ -144,16 +159,16 @@ def limits(scheme: str) -> Instances:
     """Return limits of runs with heterogeneous participation."""
 
     def realise(point: Params) -> Env:
-        problem = _theorem.quadratics(
+        problem = experiments.quadratics(
             {**point, "noise": np.zeros(point["N"]), "loud": 1.0, "start": np.zeros(point["d"])}
         )
         count, steps = point["N"], point["E"]
-        law = _theorem.two_values({**point, "participation": "heterogeneous"})
+        law = experiments.two_values({**point, "participation": "heterogeneous"})
         work = Participation(num_clients=count, local_steps=steps, steps=law)
-        env = _theorem.setting(problem, work, scheme)
-        return env | {"ruan_limit": ((_limit.of(problem, env) - env["w_star"]) ** 2).sum()}
+        env = experiments.setting(problem, work, scheme)
+        return env | {"limit": ((_limit.of(problem, env) - env["w_star"]) ** 2).sum()}
 
-    parameters = _theorem.clients(most=3, schemes=(scheme,))
+    parameters = experiments.clients(most=3, schemes=(scheme,))
     for unused in ("participation", "noise", "loud", "start"):
         del parameters[unused]
     return Instances(space=Space(parameters), realise=realise, method=Method.EXACT, rational=False)
@@ -162,10 +177,14 @@ def limits(scheme: str) -> Instances:
 def limit_forms(scheme: str) -> tuple[Form, ...]:
     """Return the published bound on the limit, the sharp one, and that runs have this limit."""
     return (
-        Form(statement=limit <= D / E, where=((D, _theorem.D_PRINTED),)),
+        Form(
+            statement=limit <= D / E,
+            where=((mean_ps, theorem_3_1.MEAN_PS), (D, theorem_3_1.D_PRINTED)),
+        ),
         Form(
             variant="sharp",
             statement=limit <= 2 * BIAS / mu,
+            where=((mean_ps, theorem_3_1.MEAN_PS),),
             note="2 in place of 64; approached when one client gets all the weight",
         ),
         limit_of_runs(scheme),

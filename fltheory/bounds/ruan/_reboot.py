@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import Env
-from fltheory.bounds._claim import Experiments, Instances, Rejected
-from fltheory.bounds._space import Choice, ExactPoint, Integer, Parameter, Params, Real, Space
-from fltheory.bounds.ruan._shift import kinked, without_last
-from fltheory.experiment import Experiment
-from fltheory.functions import Functions, Kinked, Turned
+from fltheory.bounds.algebra import Env
+from fltheory.bounds.claim import Experiments, Instances, Rejected
+from fltheory.bounds.functions import Functions, Kinked, Turned, one_based
+from fltheory.bounds.objective_shift.clients import kinked, without_last
+from fltheory.bounds.space import Choice, ExactPoint, Integer, Parameter, Params, Real, Space
 from fltheory.participation import Arrival, Participation, Timeline
 from fltheory.quadratic.problem import Quadratic
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.trajectories import Trajectories
 
 PARAMETERS: Mapping[str, Parameter] = {
     "N": Integer(2, 3),
@@ -73,21 +73,25 @@ def realise(point: Params) -> dict[str, Any]:
     own, own_before = functions.gradient(-1, model), functions.gradient(-1, before)
     along_segment = np.maximum(np.maximum(own, -own), np.maximum(own_before, -own_before)).sum()
     return {
+        **one_based(functions),
+        "N": point["N"],
+        "p": new,
+        "F_star": 0 * new,
         "mu": point["mu"],
         "L": point["mu"] * point["condition"],
         "w_star": before,
         "w_new": after,
-        "ruan_w_now": model,
-        "ruan_share": new[-1],
-        "ruan_F_at_old": value(before),
-        "ruan_F_at_new": value(after),
-        "ruan_grad_at_old": gradient(new, before),
-        "ruan_u": own * (_size(model - after) / _size(own)) if _size(own) > 0 else own,
+        "w_now": model,
+        "share": new[-1],
+        "F_at_old": value(before),
+        "F_at_new": value(after),
+        "grad_at_old": gradient(new, before),
+        "u": own * (_size(model - after) / _size(own)) if _size(own) > 0 else own,
         "Gamma_l": functions.value(-1, before),
-        "ruan_W": max(steepest, (old * curvature).sum()),
-        "ruan_W_l": max(along_segment, curvature[-1]),
-        "ruan_grad_new_now": gradient(new, model),
-        "ruan_grad_l_now": own,
+        "W": max(steepest, (old * curvature).sum()),
+        "W_l": max(along_segment, curvature[-1]),
+        "grad_new_now": gradient(new, model),
+        "grad_l_now": own,
     }
 
 
@@ -114,7 +118,7 @@ def experiment(point: Params) -> tuple[Experiment, ...]:
         constant=0.5 * (hessian * functions.centre**2).sum(axis=1),
         sample_counts=point["n"],
         noise_sq=np.zeros(count),
-        start=known["w_star"] + (known["ruan_w_now"] - known["w_star"]) / contraction,
+        start=known["w_star"] + (known["w_now"] - known["w_star"]) / contraction,
     )
     arrivals = [Arrival(client=count - 1, round=1, fast_reboot=fast) for fast in (True, False)]
     return tuple(
@@ -130,17 +134,17 @@ def experiment(point: Params) -> tuple[Experiment, ...]:
 
 
 def quantities(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajectories, ...]) -> Env:
-    """Return the letters, with the distances that the runs have reached."""
+    """Return the quantities, with the distances that the runs have reached."""
     fast, plain = runs
     apart = fast.curve("model_mean")[0, -1] - plain.curve("model_mean")[0, -1]
     found = realise(quadratic(point)) | {
-        "ruan_w_now": plain.curve("model_mean")[0, 1],
-        "ruan_after_fast": fast.curve("distance_sq")[0, -1],
-        "ruan_after_plain": plain.curve("distance_sq")[0, -1],
-        "ruan_moved": float(np.sqrt((apart**2).sum())),
+        "w_now": plain.curve("model_mean")[0, 1],
+        "after_fast_sq": fast.curve("distance_sq")[0, -1],
+        "after_plain_sq": plain.curve("distance_sq")[0, -1],
+        "moved": float(np.sqrt((apart**2).sum())),
         "eta": made[0].rate_at(1),
     }
-    if found["ruan_moved"] ** 2 < 1e-18 * (found["ruan_w_now"] ** 2).sum():
+    if found["moved"] ** 2 < 1e-18 * (found["w_now"] ** 2).sum():
         raise Rejected("the runs differ by rounding only")
     return found
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._symbols import E
-from fltheory.bounds.ruan._symbols import D, V, gamma
+from fltheory.bounds.flexible_participation.symbols import D, V, gamma
+from fltheory.bounds.quantities import scalar
 
-tau_0 = scalar("tau_0", r"\tau_0", "round in which a client departs")
-Gamma_gone = scalar("Gamma_gone", r"\Gamma_l", "gap of the departing client")
+E = scalar("E", "E", "local steps assigned per round, here any number from 1 on", domain="positive")
+tau = scalar("tau", r"\tau", "when the bounds cross, any number")
+tau_0 = scalar("tau_0", r"\tau_0", "round in which a client departs", domain="nonnegative")
+Gamma_gone = scalar("Gamma_gone", r"\Gamma_l", "gap of the departing client", domain="nonnegative")
 
 reached = tau_0 * E + gamma
 """Denominator of the bound when the client departs."""

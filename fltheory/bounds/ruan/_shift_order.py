@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.bounds._claim import Instances, Sweep, Sweeps
-from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds.ruan._shift import SPACE, kinked, shift
+from fltheory.bounds.claim import Instances, Sweep, Sweeps
+from fltheory.bounds.objective_shift.clients import SPACE, kinked, shift
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -27,16 +27,16 @@ def realise(point: Params) -> dict[str, Any]:
         "mu": found.mu,
         "L": found.L,
         "n_l": found.own,
-        "ruan_n_new": found.rest + found.own if arrival else found.rest,
+        "n_new": found.rest + found.own if arrival else found.rest,
         "w_star": old,
         "w_new": new,
         "Gamma_l": kinked(moved).value(-1, old),
         "tau_0": point["tau_0"],
-        "ruan_M_shift": point["tau_0"] if point["before"] == "heterogeneous" else 0,
-        "ruan_gamma": point["gamma"],
-        "ruan_gamma_new": point["gamma_new"],
-        "ruan_D": point["D"],
-        "ruan_V": point["V"],
+        "M_shift": point["tau_0"] if point["before"] == "heterogeneous" else 0,
+        "gamma": point["gamma"],
+        "gamma_new": point["gamma_new"],
+        "D": point["D"],
+        "V": point["V"],
     }
 
 
@@ -67,7 +67,7 @@ def sweeps(before: str) -> Sweeps:
     base |= {"event": "arrival", "gamma": 20.0, "gamma_new": 20.0, "D": 1.0, "V": 1.0}
     alike, other = {"centre": 0 * half, "apart": 1.0}, {"centre": np.array([[0.0], [1.0]])}
     return Sweeps(
-        source=SHIFTS,
+        instances=SHIFTS,
         sweeps=(
             Sweep("tau_0", decades, base | alike),
             Sweep("V", decades, {name: value for name, value in (base | alike | {"tau_0": 10}).items() if name != "V"}),

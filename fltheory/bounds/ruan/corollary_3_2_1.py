@@ -8,7 +8,7 @@ published
 .. math:: \mathbb E\|w_{\tau E}^{\mathcal G} - \tilde w^*\|^2 \le \frac{\tilde M_\tau\tilde D + \tilde
    V}{(\tau-\tau_0)E + \tilde\gamma} ,
 
-where letters with a tilde are those of Theorem 3.1 for the new set of clients, except that the first term of
+where symbols with a tilde are those of Theorem 3.1 for the new set of clients, except that the first term of
 :math:`\tilde V` is :math:`\tilde\gamma^2\bigl(\sqrt{\Delta_{\tau_0}} + \|w^* - \tilde w^*\|\bigr)^2`.
 
 **Where it fails.** The printed learning rate has :math:`\gamma`, the bound :math:`\tilde\gamma`. If the clients
@@ -62,7 +62,7 @@ says.
 Instances: two or three clients with quadratics, as on the page of Theorem 3.1, of which the last one arrives, or
 departs and is excluded, in round 1, 2 or 3; schemes A, B, C; before and after the shift step counts with two values
 each, the same law for all clients or not, or full participation; after the shift the larger count may be as rare as
-:math:`10^{-6}`. :math:`\mu` and :math:`L` are those of all clients, as in Assumptions 3.1 and 3.2, whoever takes part.
+:math:`10^{-6}`. :math:`\mu` and :math:`L` are those of all clients, as in Assumptions 3.1 and 3.2, present or not.
 The run goes through the shift, and on for 16 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is the expected
 squared distance there, and :math:`G` is taken from the shift on. The text has the raised rate for :math:`\tau >
 \tau_0`; it is read as from round :math:`\tau_0` on, the first one with the new clients, without which (6) would be
@@ -79,50 +79,78 @@ Source: Ruan et al., AISTATS 2021, section 3.3, (6), and sections 4.2, 5.3 for f
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sympy import Le, Max, sqrt
+from sympy import Le, Max, Sum, sqrt
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import EE, BigO, Env, Norm, compiled, scalar
-from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source
-from fltheory.bounds._space import Choice, Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, L, mu, w_star
-from fltheory.bounds.ruan import _shift_order, _theorem
-from fltheory.bounds.ruan._shift import Gamma_l, n_l, w_new
-from fltheory.bounds.ruan._shift_bounds import reached
-from fltheory.bounds.ruan._symbols import B_tau, D, V, mean_ps, mean_ps_Gamma
-from fltheory.experiment import Experiment
+from fltheory.bounds.algebra import EE, BigO, Env, Norm, compiled
+from fltheory.bounds.claim import Citation, Claim, Experiments, Form, Kind
+from fltheory.bounds.flexible_participation import experiments
+from fltheory.bounds.flexible_participation.observed import independent_noise
+from fltheory.bounds.flexible_participation.symbols import B_tau, D, V, gamma, mean_ps, mean_ps_Gamma, s_drawn, z_tau
+from fltheory.bounds.objective_shift.clients import Gamma_l, n_l, w_new
+from fltheory.bounds.observation import Facts, Observation, Requirement
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.ruan import _shift_order, theorem_3_1
+from fltheory.bounds.ruan._shift_bounds import tau_0
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, Gamma, L, N, i, k, mu, w_star
+from fltheory.errors import NotApplicable
 from fltheory.participation import Arrival, Departure, Participation, Timeline, TimeVarying
+from fltheory.participation.selection import Everyone
+from fltheory.problems.problem import Origin
 from fltheory.quadratic.problem import Quadratic
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.schedules import Rate
+from fltheory.simulation.trajectories import Trajectories
 
 AFTER = 16
 
-since = scalar("ruan_since", r"(\tau - \tau_0)", "rounds since the shift")
+since = scalar("since", r"(\tau - \tau_0)", "rounds since the shift", domain="integer>=0")
 distance_new = scalar(
-    "ruan_distance_new",
+    "distance_sq_new",
     r"\mathbb{E}\|w_{\tau E}^{\mathcal{G}} - \tilde w^*\|^2",
     "expected squared distance to the new minimiser",
+    domain="nonnegative",
 )
 Delta_shift = scalar(
-    "ruan_Delta_shift", r"\Delta_{\tau_0}", "expected squared distance to the old minimiser at the shift"
+    "Delta_shift",
+    r"\Delta_{\tau_0}",
+    "expected squared distance to the old minimiser at the shift",
+    domain="nonnegative",
 )
-gamma_new = scalar("ruan_gamma_new", r"\tilde\gamma", "offset of the bound after the shift")
-D_new = scalar("ruan_D_new", r"\tilde D", "constant of heterogeneous participation after the shift")
-V_new = scalar("ruan_V_new", r"\tilde V", "constant of the part that vanishes, after the shift")
-M_new = scalar("ruan_M_new", r"\tilde M_\tau", "rounds since the shift whose participation was heterogeneous")
-M_shift = scalar("ruan_M_shift", r"M_{\tau_0}", "rounds before the shift whose participation was heterogeneous")
-n_new = scalar("ruan_n_new", r"\tilde n", "number of samples of all clients after the shift")
-M_boosted = scalar("ruan_M_boosted", r"\hat M_\tau", "the same, and what raised coefficients of fast reboot add")
+gamma_new = scalar("gamma_new", r"\tilde\gamma", "offset of the bound after the shift", domain="positive")
+D_new = scalar("D_new", r"\tilde D", "constant of heterogeneous participation after the shift", domain="nonnegative")
+V_new = scalar("V_new", r"\tilde V", "constant of the part that vanishes, after the shift", domain="nonnegative")
+M_new = scalar(
+    "M_new", r"\tilde M_\tau", "rounds since the shift whose participation was heterogeneous", domain="integer>=0"
+)
+M_shift = scalar(
+    "M_shift", r"M_{\tau_0}", "rounds before the shift whose participation was heterogeneous", domain="integer>=0"
+)
+n_new = scalar("n_new", r"\tilde n", "number of samples of all clients after the shift", domain="positive")
+M_boosted = scalar(
+    "M_boosted", r"\hat M_\tau", "the same, and what raised coefficients of fast reboot add", domain="nonnegative"
+)
+
+p_usual = family(
+    "p_usual",
+    r"\bar p_\tau^{<0>}",
+    "aggregation coefficient of a client, as drawn, without what fast reboot adds",
+    random=True,
+    shape=("clients",),
+    domain="nonnegative",
+)
 
 
 def participation_of(point: Params, *, fast_reboot: bool) -> Participation:
     """Return step counts before and after the shift, and the event that makes it."""
     count, shift = point["N"], point["tau_0"]
-    before = _theorem.two_values(point)
-    after = _theorem.two_values(
+    before = experiments.two_values(point)
+    after = experiments.two_values(
         {**point, "participation": point["participation_later"]}, low="low_later", high="high_later", q="q_later"
     )
     if point["event"] == "arrival":
@@ -135,15 +163,16 @@ def participation_of(point: Params, *, fast_reboot: bool) -> Participation:
 
 def setting_at(problem: Quadratic, participation: Participation, scheme: str, index: int) -> dict[str, Any]:
     """Return the constants of the objective in a round, with the bound on the coefficients raised by fast reboot."""
-    env = _theorem.setting(*_theorem.members(problem, participation, index), scheme)
+    env = experiments.setting(*experiments.members(problem, participation, index), scheme)
     # Assumptions 3.1 and 3.2 have one L and one mu for all clients, those that have left or are to come included.
-    whole = _theorem.constants(problem)
+    whole = experiments.constants(problem)
     raised = participation.boost(index)[participation.members(index)]
     coefficients = [p * raised for p in env["p_drawn"]]
     return env | {
         "mu": whole["mu"],
         "L": whole["L"],
         "mean_ps_Gamma": float(env["mean_ps_of"] @ env["Gamma"]),
+        "p_usual": env["p_drawn"],
         "p_drawn": coefficients,
         "theta": max(float((p / env["p"]).max()) for p in coefficients),
     }
@@ -151,42 +180,111 @@ def setting_at(problem: Quadratic, participation: Participation, scheme: str, in
 
 def experiment(point: Params, *, printed: bool, fast_reboot: bool) -> Experiment:
     """Return a run through the shift, with the printed learning rate or the one that the proof needs."""
-    problem, participation = _theorem.quadratics(point), participation_of(point, fast_reboot=fast_reboot)
+    problem, participation = experiments.quadratics(point), participation_of(point, fast_reboot=fast_reboot)
     old, new = (setting_at(problem, participation, point["scheme"], index) for index in (0, point["tau_0"]))
     return Experiment(
         problem=problem,
         algorithm=Ruan(scheme=point["scheme"]),
         participation=participation,
         rounds=point["tau_0"] + AFTER,
-        rate=_theorem.staircase(new, compiled(_theorem.GAMMA)(old if printed else new)),
+        rate=theorem_3_1.staircase(new, compiled(theorem_3_1.GAMMA)(old if printed else new)),
     )
 
 
 def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
-    """Return the letters after the shift."""
+    """Return the quantities after the shift."""
     assert isinstance(run.problem, Quadratic)
     first = point["tau_0"]
-    old, _ = _theorem.members(run.problem, run.participation, 0)
+    old, _ = experiments.members(run.problem, run.participation, 0)
     env = setting_at(run.problem, run.participation, point["scheme"], first)
-    found = _theorem.along(run, trajectories, first)
+    found = experiments.along(run, trajectories, first)
     return env | {
         "G_sq": found["G_sq"],
-        "ruan_gradient_sq": found["ruan_gradient_sq"],
-        "ruan_since": found["tau"],
-        "ruan_distance_new": found["ruan_distance"],
-        "ruan_M_new": env["z"] * found["tau"],
-        "ruan_M_boosted": env["z"] * found["tau"] + np.cumsum(2 / found["tau"] ** 2),
-        "ruan_Delta_shift": found["ruan_distance_start"],
+        "gradient_sq": found["gradient_sq"],
+        "since": found["tau"],
+        "distance_sq_new": found["distance_sq"],
+        "M_new": env["z"] * found["tau"],
+        "M_boosted": env["z"] * found["tau"] + np.cumsum(2 / found["tau"] ** 2),
+        "Delta_shift": found["start_sq"],
         "w_new": env["w_star"],
-        "w_star": _theorem.constants(old)["w_star"],
+        "w_star": experiments.constants(old)["w_star"],
     }
+
+
+def observed(*, printed: bool, fast_reboot: bool = False) -> Observation:
+    """Return how the corollary is read on an experiment with one arrival or departure."""
+
+    def about(facts: Facts) -> str:
+        if not isinstance(facts.algorithm, Ruan):
+            raise NotApplicable(f"the corollary is about schemes A, B and C, got {facts.algorithm.title}")
+        if not isinstance(facts.problem, Quadratic):
+            raise NotApplicable(f"the corollary is read off runs of quadratics, got {type(facts.problem).__name__}")
+        if np.any(facts.problem.client_drift) or np.any(facts.problem.client_growth):
+            raise NotApplicable("the corollary is read for clients without drift beside their objectives")
+        if not isinstance(facts.participation.selection, Everyone):
+            raise NotApplicable("the corollary is read where all members are asked; their step counts may be random")
+        events = facts.participation.timeline.events
+        if len(events) != 1 or (isinstance(events[0], Departure) and not events[0].exclude):
+            raise NotApplicable(
+                "the corollary is about one arrival, or one departure with exclude=True, which shifts the objective; "
+                f"the experiment has {', '.join(map(repr, events)) or 'neither'}"
+            )
+        first = events[0].round
+        if not 0 < first < facts.rounds:
+            raise NotApplicable(f"the shift must come after round 0 and before round {facts.rounds}, got round {first}")
+        kind = "arrival" if isinstance(events[0], Arrival) else "departure"
+        return f"scheme {facts.algorithm.scheme}, {kind} of client {events[0].client} in round {first}"
+
+    def at(facts: Facts) -> dict[str, Any]:
+        assert isinstance(facts.algorithm, Ruan)
+        return {"tau_0": facts.participation.timeline.events[0].round, "scheme": facts.algorithm.scheme}
+
+    def rate(facts: Facts) -> Rate:
+        assert isinstance(facts.problem, Quadratic)
+        point = at(facts)
+        old, new = (
+            setting_at(facts.problem, facts.participation, point["scheme"], index) for index in (0, point["tau_0"])
+        )
+        return theorem_3_1.staircase(new, compiled(theorem_3_1.GAMMA)(old if printed else new))
+
+    def read(facts: Facts) -> Env:
+        env = quantities(at(facts), facts.experiment, facts.run)
+        for name in ("mu", "L", "theta", "mean_ps", "Gamma", "sigma_sq", "Delta_shift"):
+            facts.keep(name, env[name], Origin.COMPUTED, "for the clients after the shift")
+        facts.keep("G_sq", env["G_sq"], Origin.MEASURED, "largest expected squared gradient since the shift")
+        return {**env, **{name: known.value for name, known in facts.found.items()}}
+
+    def conditions(facts: Facts) -> Sequence[Requirement]:
+        first = at(facts)["tau_0"]
+        laws = facts.participation.step_pmf
+        same = all(np.array_equal(laws(index), laws(first)) for index in range(first, facts.rounds))
+        raised = bool(np.any(facts.participation.boost(first) != 1.0))
+        return (
+            *independent_noise(facts),
+            Requirement("one law of participation since the shift", same, f"rounds {first} to {facts.rounds - 1}"),
+            Requirement(
+                "with fast reboot" if fast_reboot else "no raised coefficients (fast reboot)",
+                raised == fast_reboot,
+                f"coefficients in round {first} are raised" if raised else "no coefficient is raised",
+            ),
+        )
+
+    return Observation(
+        quantities=read,
+        about=about,
+        rate=rate,
+        axis=since,
+        record={"moments": True},
+        algorithm=Ruan,
+        conditions=conditions,
+    )
 
 
 def runs(
     events: tuple[str, ...] = ("arrival", "departure"), *, printed: bool = False, fast_reboot: bool = False
 ) -> Experiments:
     """Return runs through a shift."""
-    usual = _theorem.clients()
+    usual = experiments.clients()
     return Experiments(
         space=Space(
             {
@@ -211,28 +309,33 @@ def bound(biased: Any) -> Any:
     return Le(distance_new, (biased * D_new + V_new) / (since * E + gamma_new))
 
 
+reached = tau_0 * E + gamma
 by_theorem = ((Delta_shift, (M_shift * D + V) / reached),)
 at_shift = (sqrt(Delta_shift) + Norm(w_star - w_new)) ** 2
 as_proved = (
-    (gamma_new, _theorem.GAMMA),
-    (B_tau, _theorem.B_PROVED),
-    (V_new, Max(gamma_new * at_shift, _theorem.NOISE_PROVED)),
+    (gamma_new, theorem_3_1.GAMMA),
+    (B_tau, theorem_3_1.B_PROVED),
+    (V_new, Max(gamma_new * at_shift, theorem_3_1.NOISE_PROVED)),
 )
 
 claim = Claim(
     id="ruan.corollary-3.2.1",
     kind=Kind.BOUND,
     title="bound after an objective shift",
-    source=Source("ruan", "Corollary 3.2.1, (6)"),
+    citation=Citation("ruan", "Corollary 3.2.1, (6)"),
     forms=(
         Form(
             statement=bound(M_new),
             where=(
-                (gamma_new, _theorem.GAMMA),
-                (D_new, _theorem.D_PRINTED),
-                (B_tau, _theorem.B_PRINTED),
+                (mean_ps, theorem_3_1.MEAN_PS),
+                (gamma_new, theorem_3_1.GAMMA),
+                (D_new, theorem_3_1.D_PRINTED),
+                (B_tau, theorem_3_1.B_PRINTED),
                 (V_new, Max(gamma_new**2 * at_shift, (16 * E / (mu * mean_ps)) ** 2 * EE(B_tau) / E)),
+                theorem_3_1.heterogeneous(),
+                (M_new, z_tau * since),
             ),
+            observation=observed(printed=True),
             note="the learning rate has the offset of the old clients, as printed",
         ),
         *(
@@ -256,15 +359,31 @@ claim = Claim(
         Form(
             variant="corrected",
             statement=bound(M_new),
-            where=(*as_proved, (D_new, _theorem.D_PROVED)),
+            where=(
+                (mean_ps, theorem_3_1.MEAN_PS),
+                *as_proved,
+                (D_new, theorem_3_1.D_PROVED),
+                theorem_3_1.heterogeneous(),
+                (M_new, z_tau * since),
+            ),
             check=runs(),
+            observation=observed(printed=False),
             note="the learning rate has the offset of the new clients; smaller constants, as for Theorem 3.1",
         ),
         Form(
             variant="corrected@fast-reboot",
             statement=bound(M_boosted),
-            where=(*as_proved, (D_new, 40 * E * mean_ps_Gamma / (mu * mean_ps))),
+            where=(
+                (mean_ps, Sum(EE(p_usual[k] * s_drawn[k]), (k, 1, N))),
+                (mean_ps_Gamma, Sum(EE(p_usual[k] * s_drawn[k]) * Gamma[k], (k, 1, N))),
+                theorem_3_1.heterogeneous(p_usual),
+                (M_new, z_tau * since),
+                (M_boosted, M_new + Sum(2 / i**2, (i, 1, since))),
+                *as_proved,
+                (D_new, 40 * E * mean_ps_Gamma / (mu * mean_ps)),
+            ),
             check=runs(("arrival",), fast_reboot=True),
+            observation=observed(printed=False, fast_reboot=True),
             note="with the raised coefficients of fast reboot, which bias a bounded number of rounds",
         ),
         Form(
@@ -279,7 +398,7 @@ claim = Claim(
             note="with what heterogeneous participation has left before the shift, and with constants",
         ),
     ),
-    assumptions=_theorem.ASSUMPTIONS,
+    assumptions=theorem_3_1.ASSUMPTIONS,
     uses=("ruan.theorem-3.1", "ruan.theorem-3.2-arrival", "ruan.theorem-3.2-departure"),
     check=runs(printed=True),
 )

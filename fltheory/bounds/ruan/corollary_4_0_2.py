@@ -84,33 +84,61 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Lt, sqrt
+from sympy import Lt, Sum, sqrt
 
-from fltheory.bounds._algebra import Inner, Norm, NormSq, scalar
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import L, eta, mu, w_star
+from fltheory.bounds.algebra import Inner, Norm, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.objective_shift.clients import Gamma_l, w_new
+from fltheory.bounds.quantities import scalar
 from fltheory.bounds.ruan._reboot import AT_ARRIVAL, on_the_fly
-from fltheory.bounds.ruan._shift import Gamma_l, w_new
+from fltheory.bounds.symbols import F, F_star, L, N, eta, grad_F, k, mu, p, w_star
 
-w_now = scalar("ruan_w_now", "w", "global model when the client arrives")
-share = scalar("ruan_share", r"\tilde p^l", "weight of the arriving client")
-F_at_old = scalar("ruan_F_at_old", r"\tilde F(w^*)", "new objective at the old minimiser")
-F_at_new = scalar("ruan_F_at_new", r"\tilde F(\tilde w^*)", "minimum of the new objective")
-grad_at_old = scalar("ruan_grad_at_old", r"\nabla\tilde F(w^*)", "gradient of the new objective at the old minimiser")
-u = scalar("ruan_u", "u", "positive multiple of the arriving client's gradient at the model")
-W = scalar("ruan_W", "W", "bound on gradient and Hessian of the old objective")
-W_l = scalar(
-    "ruan_W_l", "W_l", "bound on gradient and Hessian of the arriving client between the old minimiser and the model"
+w_now = scalar("w_now", "w", "global model when the client arrives", shape=("dim",))
+share = scalar("share", r"\tilde p^l", "weight of the arriving client", domain="probability")
+F_at_old = scalar("F_at_old", r"\tilde F(w^*)", "new objective at the old minimiser")
+F_at_new = scalar("F_at_new", r"\tilde F(\tilde w^*)", "minimum of the new objective")
+grad_at_old = scalar(
+    "grad_at_old", r"\nabla\tilde F(w^*)", "gradient of the new objective at the old minimiser", shape=("dim",)
 )
-grad_new_now = scalar("ruan_grad_new_now", r"\nabla\tilde F(w)", "gradient of the new objective at the model")
-grad_l_now = scalar("ruan_grad_l_now", r"\nabla F_l(w)", "gradient of the arriving client at the model")
+u = scalar("u", "u", "positive multiple of the arriving client's gradient at the model", shape=("dim",))
+W = scalar("W", "W", "bound on gradient and Hessian of the old objective", domain="nonnegative")
+W_l = scalar(
+    "W_l",
+    "W_l",
+    "bound on gradient and Hessian of the arriving client between the old minimiser and the model",
+    domain="nonnegative",
+)
+grad_new_now = scalar(
+    "grad_new_now", r"\nabla\tilde F(w)", "gradient of the new objective at the model", shape=("dim",)
+)
+grad_l_now = scalar("grad_l_now", r"\nabla F_l(w)", "gradient of the arriving client at the model", shape=("dim",))
 after_fast = scalar(
-    "ruan_after_fast", r"\|w_{\mathrm{fast}} - \tilde w^*\|^2", "squared distance after a round with fast reboot"
+    "after_fast_sq",
+    r"\|w_{\mathrm{fast}} - \tilde w^*\|^2",
+    "squared distance after a round with fast reboot",
+    domain="nonnegative",
 )
 moved = scalar(
-    "ruan_moved", r"\|w_{\mathrm{fast}} - w_{\mathrm{plain}}\|", "by how much fast reboot moves the model in a round"
+    "moved",
+    r"\|w_{\mathrm{fast}} - w_{\mathrm{plain}}\|",
+    "by how much fast reboot moves the model in a round",
+    domain="nonnegative",
 )
-after_plain = scalar("ruan_after_plain", r"\|w_{\mathrm{plain}} - \tilde w^*\|^2", "the same without fast reboot")
+after_plain = scalar(
+    "after_plain_sq", r"\|w_{\mathrm{plain}} - \tilde w^*\|^2", "the same without fast reboot", domain="nonnegative"
+)
+
+
+DEFINITIONS = (
+    (share, p[N]),
+    (F_at_old, Sum(p[k] * F(k, w_star), (k, 1, N))),
+    (F_at_new, Sum(p[k] * F(k, w_new), (k, 1, N))),
+    (Gamma_l, F(N, w_star) - F_star[N]),
+    (grad_at_old, Sum(p[k] * grad_F(k, w_star), (k, 1, N))),
+    (grad_new_now, Sum(p[k] * grad_F(k, w_now), (k, 1, N))),
+    (grad_l_now, grad_F(N, w_now)),
+)
+"""The arriving client is the last one; weights are those after its arrival."""
 
 
 def sphere(bound: Any) -> Any:
@@ -127,28 +155,32 @@ claim = Claim(
     id="ruan.corollary-4.0.2",
     kind=Kind.RULE,
     title="fast reboot helps near the old minimiser",
-    source=Source("ruan", "Corollary 4.0.2, (7)"),
+    citation=Citation("ruan", "Corollary 4.0.2, (7)"),
     forms=(
         Form(
             statement=helps,
+            where=DEFINITIONS,
             premises=(sphere(W),),
             note="the bound W is taken on a box that holds all points in question",
         ),
         Form(
             variant="corrected",
             statement=helps,
+            where=DEFINITIONS,
             premises=(sphere(W_l),),
             note="gradient and Hessian of the arriving client, as the proof needs, in place of the old objective's",
         ),
         Form(
             variant="sharp",
             statement=helps,
+            where=DEFINITIONS,
             premises=(Lt(Norm(w_now - w_star) * Norm(grad_at_old), F_at_old - F_at_new),),
             note="a larger sphere, from quantities of the new objective at the old minimiser alone",
         ),
         Form(
             variant="published@on-the-fly",
             statement=faster,
+            where=DEFINITIONS,
             premises=(sphere(W),),
             check=on_the_fly(0.001),
             note="one round of runs with and without fast reboot, small learning rates",
@@ -156,6 +188,7 @@ claim = Claim(
         Form(
             variant="corrected@on-the-fly",
             statement=faster,
+            where=DEFINITIONS,
             premises=(
                 Lt(
                     Norm(w_now - w_star) * Norm(grad_at_old)

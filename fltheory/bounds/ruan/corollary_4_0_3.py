@@ -48,36 +48,47 @@ import numpy as np
 from sympy import Ge, Le, Min, sqrt
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import EE, Env, Norm, NormSq, compiled, scalar
-from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, w_star
-from fltheory.bounds.ruan import _limit, _theorem
-from fltheory.bounds.ruan._shift import w_new
-from fltheory.bounds.ruan._symbols import D, V, gamma
+from fltheory.bounds.algebra import EE, Env, Norm, NormSq, compiled
+from fltheory.bounds.claim import Citation, Claim, Experiments, Form, Instances, Kind
+from fltheory.bounds.flexible_participation import experiments
+from fltheory.bounds.flexible_participation.symbols import D, V, gamma
+from fltheory.bounds.objective_shift.clients import w_new
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.ruan import _limit, theorem_3_1
 from fltheory.bounds.ruan.corollary_3_2_1 import V_new, gamma_new
 from fltheory.bounds.ruan.eq_9 import tau_0
-from fltheory.experiment import Experiment
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, w_star
 from fltheory.participation import Participation
 from fltheory.participation.schemes import Scheme
 from fltheory.participation.timeline import Departure, Timeline
 from fltheory.quadratic.problem import Quadratic
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.trajectories import Trajectories
 
-deadline = scalar("ruan_deadline", "T", "last round")
+deadline = scalar("deadline", "T", "last round", domain="integer>=0")
 loss_kept = scalar(
-    "ruan_loss_kept", r"\ell_0(T)", "expected squared distance to the old minimiser if the client is kept"
+    "loss_kept",
+    r"\ell_0(T)",
+    "expected squared distance to the old minimiser if the client is kept",
+    domain="nonnegative",
 )
 loss_out = scalar(
-    "ruan_loss_out", r"\ell_1(T)", "expected squared distance to the new minimiser if the client is excluded"
+    "loss_out",
+    r"\ell_1(T)",
+    "expected squared distance to the new minimiser if the client is excluded",
+    domain="nonnegative",
 )
 kept_from_new = scalar(
-    "ruan_kept_from_new",
+    "kept_from_new",
     r"\mathbb{E}\|w_{TE}^{\mathcal{G}} - \tilde w^*\|^2",
     "expected squared distance to the new minimiser if the client is kept",
+    domain="nonnegative",
 )
-loss_excluded = scalar("ruan_loss_excluded", "u", "bound on the loss if the client is excluded")
-w_kept = scalar("ruan_w_kept", r"w_{TE}^{\mathcal{G}}", "model at the deadline if the client is kept", random=True)
+loss_excluded = scalar("u", "u", "bound on the loss if the client is excluded", domain="nonnegative")
+w_kept = scalar(
+    "w_kept", r"w_{TE}^{\mathcal{G}}", "model at the deadline if the client is kept", random=True, shape=("dim",)
+)
 
 
 def clients(point: Params) -> Quadratic:
@@ -97,7 +108,7 @@ def experiment(point: Params) -> tuple[Experiment, ...]:
     """Return the runs with the departed client kept in the objective, and excluded from it."""
     problem, first = clients(point), int(point["tau_0"])
     everyone = Participation(num_clients=3, local_steps=1)
-    rate = _theorem.staircase(_theorem.setting(problem, everyone, "B"))
+    rate = theorem_3_1.staircase(experiments.setting(problem, everyone, "B"))
     departures = [Departure(client=2, round=first, exclude=exclude) for exclude in (False, True)]
     return tuple(
         Experiment(
@@ -115,34 +126,34 @@ def quantities(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajecto
     """Return both bounds and both losses."""
     (run, excluding), (trajectories, excluded) = made, runs
     problem, first = clients(point), int(point["tau_0"])
-    before = _theorem.setting(*_theorem.members(problem, excluding.participation, 0), "B")
-    after = _theorem.setting(*_theorem.members(problem, excluding.participation, first), "B")
-    departed = _theorem.setting(problem, run.participation, "B") | _theorem.law(
+    before = experiments.setting(*experiments.members(problem, excluding.participation, 0), "B")
+    after = experiments.setting(*experiments.members(problem, excluding.participation, first), "B")
+    departed = experiments.setting(problem, run.participation, "B") | experiments.law(
         problem, run.participation, Scheme.B, run.rounds
     )
-    found, shifted = _theorem.along(run, trajectories), _theorem.along(excluding, excluded, first)
+    found, shifted = experiments.along(run, trajectories), experiments.along(excluding, excluded, first)
     # One G for both runs, since one rule compares bounds on both.
-    norms = np.concatenate([one["ruan_gradient_sq"].ravel() for one in (found, shifted)])
+    norms = np.concatenate([one["gradient_sq"] for one in (found, shifted)])
     for env in (before, after, departed):
-        env |= {"G_sq": norms.max(), "ruan_distance_start": found["ruan_distance_start"]}
-    offset, offset_new = (float(compiled(_theorem.GAMMA)(env)) for env in (before, after))
-    mean_b = compiled(EE(_theorem.B_PRINTED))
+        env |= {"G_sq": norms.max(), "start_sq": found["start_sq"]}
+    offset, offset_new = (float(compiled(theorem_3_1.GAMMA)(env)) for env in (before, after))
+    mean_b = compiled(EE(theorem_3_1.B_PRINTED))
     shift = abs(float(before["w_star"][0] - after["w_star"][0]))
     reached = float(np.sqrt(trajectories.curve("distance_sq")[0, first]))
     return {
         "E": 1,
         "G_sq": norms.max(),
-        "ruan_gradient_sq": norms,
-        "ruan_gamma": offset,
-        "ruan_gamma_new": offset_new,
-        "ruan_D": compiled(_theorem.D_PRINTED)(departed),
-        "ruan_V": max(offset**2 * found["ruan_distance_start"], 256 * mean_b(before)),
-        "ruan_V_new": max(offset_new**2 * (reached + shift) ** 2, 256 * mean_b(after)),
-        "ruan_tau_0": first,
-        "ruan_deadline": run.rounds,
-        "ruan_loss_kept": trajectories.curve("distance_sq")[0, -1],
-        "ruan_loss_out": excluded.curve("distance_sq")[0, -1],
-        "ruan_kept_from_new": _limit.distances(after["w_star"], trajectories)[-1],
+        "gradient_sq": norms,
+        "gamma": offset,
+        "gamma_new": offset_new,
+        "D": compiled(theorem_3_1.D_PRINTED)(departed),
+        "V": max(offset**2 * found["start_sq"], 256 * mean_b(before)),
+        "V_new": max(offset_new**2 * (reached + shift) ** 2, 256 * mean_b(after)),
+        "tau_0": first,
+        "deadline": run.rounds,
+        "loss_kept": trajectories.curve("distance_sq")[0, -1],
+        "loss_out": excluded.curve("distance_sq")[0, -1],
+        "kept_from_new": _limit.distances(after["w_star"], trajectories)[-1],
         "w_star": before["w_star"],
         "w_new": after["w_star"],
     }
@@ -154,8 +165,8 @@ def realise(point: Params) -> dict[str, Any]:
     return {
         "w_star": point["old"],
         "w_new": 0 * point["old"],
-        "ruan_w_kept": list(point["kept"]),
-        "ruan_loss_excluded": point["loss"],
+        "w_kept": list(point["kept"]),
+        "u": point["loss"],
         "chance": list(chance),
     }
 
@@ -167,7 +178,7 @@ claim = Claim(
     id="ruan.corollary-4.0.3",
     kind=Kind.RULE,
     title="when to exclude a departing client",
-    source=Source("ruan", "Corollary 4.0.3, (8)"),
+    citation=Citation("ruan", "Corollary 4.0.3, (8)"),
     forms=(
         Form(
             statement=Le(loss_out, loss_kept),
@@ -207,7 +218,7 @@ claim = Claim(
             note="the same on simulated departures, with what is left of both runs as measured",
         ),
     ),
-    assumptions=(_theorem.BOUNDED_GRADIENTS,),
+    assumptions=(experiments.BOUNDED_GRADIENTS,),
     uses=("ruan.theorem-3.1", "ruan.corollary-3.2.1"),
     check=Experiments(
         space=Space(

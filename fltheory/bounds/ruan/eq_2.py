@@ -31,19 +31,32 @@ import numpy as np
 from sympy import Eq, Sum
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import family, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Choice, ExactPoint, Integer, Integers, Params, Space, exact, ratio
-from fltheory.bounds._symbols import N, eta, i, k
-from fltheory.bounds.ruan._symbols import p_tau, s_tau
-from fltheory.oracle import Round
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.flexible_participation.symbols import p_tau, s_tau
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Params, Space, exact, ratio
+from fltheory.bounds.symbols import N, eta, i, k
 from fltheory.participation.schemes import Scheme, scheme_weights
+from fltheory.problems.oracle import Round
 from fltheory.quadratic.problem import Quadratic
 
-w_sent = scalar("w_sent", r"w_{\tau E}^{\mathcal{G}}", "global model that the server broadcasts in the round")
-w_next = scalar("w_next", r"w_{(\tau+1)E}^{\mathcal{G}}", "global model after the round, as the algorithm computes it")
-w_back = family("w_back", r"w_{\tau E + s_\tau^{<0>}}", "model that a client returns")
-g_step = family("g_step", r"g_{\tau E+<1>}^{<0>}", "gradient of a client after some steps of the round", first=(1, 0))
+w_sent = scalar(
+    "w_sent", r"w_{\tau E}^{\mathcal{G}}", "global model that the server broadcasts in the round", shape=("dim",)
+)
+w_next = scalar(
+    "w_next",
+    r"w_{(\tau+1)E}^{\mathcal{G}}",
+    "global model after the round, as the algorithm computes it",
+    shape=("dim",),
+)
+w_back = family("w_back", r"w_{\tau E + s_\tau^{<0>}}", "model that a client returns", shape=("clients", "dim"))
+g_step = family(
+    "g_step",
+    r"g_{\tau E+<1>}^{<0>}",
+    "gradient of a client after some steps of the round",
+    first=(1, 0),
+    shape=("clients", "steps", "dim"),
+)
 
 TOTAL = 16
 """Samples of all clients together; a power of two, which keeps weights exact."""
@@ -68,7 +81,7 @@ def terms(point: Params, federation: Quadratic, steps: Any, number: int) -> Roun
     """Return the terms of one round; the rate is halved from round to round."""
     return Round(
         index=number,
-        rate=0.5 ** (point["halvings"] + number),
+        rates=(0.5 ** (point["halvings"] + number),),
         local_steps=point["E"],
         p=federation.weights,
         steps=np.asarray(steps, dtype=int)[None],
@@ -139,10 +152,15 @@ claim = Claim(
     id="ruan.eq-2",
     kind=Kind.IDENTITY,
     title="aggregation of models and of gradients agree",
-    source=Source("ruan", "section 3.1, (2)"),
+    citation=Citation("ruan", "section 3.1, (2)"),
     forms=(
         Form(statement=lines(s_tau[k])),
-        Form(variant="corrected", statement=lines(s_tau[k] - 1), note="s steps use the gradients 0 to s - 1"),
+        Form(
+            variant="corrected",
+            intended=("published",),
+            statement=lines(s_tau[k] - 1),
+            note="s steps use the gradients 0 to s - 1",
+        ),
     ),
     check=Instances(space=parameters({"steps": Integers(0, "E", shape=("N",))}), realise=realise),
 )

@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from sympy import Ge
 
-from fltheory.bounds._algebra import Inner, NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, F, N, i, k, mu, w_star
-from fltheory.bounds.ruan._round import QUIET_STEPS
-from fltheory.bounds.ruan._symbols import active, g_bar_loc, w_loc
+from fltheory.bounds.algebra import Inner, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import QUIET_STEPS
+from fltheory.bounds.flexible_participation.symbols import active, g_bar_loc, w_loc
+from fltheory.bounds.symbols import E, F, N, i, k, mu, w_star
 
 claim = Claim(
     id="ruan.eq-35",
     kind=Kind.LEMMA,
     title="strong convexity step",
-    source=Source("ruan", "(35)"),
+    citation=Citation("ruan", "(35)"),
     forms=(
         Form(
             statement=Ge(

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from sympy import Ge
 
-from fltheory.bounds._algebra import NormSq
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
-from fltheory.bounds._symbols import i, k, w_star
-from fltheory.bounds.ruan._symbols import w_bar, w_loc
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.flexible_participation.symbols import w_bar, w_loc
+from fltheory.bounds.space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.symbols import i, k, w_star
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -40,7 +40,7 @@ claim = Claim(
     id="ruan.eq-38",
     kind=Kind.LEMMA,
     title="lower bound by half the squared distance",
-    source=Source("ruan", "(38)"),
+    citation=Citation("ruan", "(38)"),
     forms=(
         Form(
             statement=Ge(NormSq(w_loc[k, i] - w_star), NormSq(w_bar[i] - w_star) / 2 - NormSq(w_loc[k, i] - w_bar[i])),

@@ -32,10 +32,9 @@ from __future__ import annotations
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, Inner
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, L, N, eta, i, k, mu, w_star
-from fltheory.bounds.ruan._round import (
+from fltheory.bounds.algebra import EE, Inner
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import (
     STEPS,
     ascent,
     bounded_coefficients,
@@ -47,7 +46,8 @@ from fltheory.bounds.ruan._round import (
     shrinking,
     small_rate,
 )
-from fltheory.bounds.ruan._symbols import active, g_bar_loc, g_loc, gamma_tau, p_tau, theta, w_bar
+from fltheory.bounds.flexible_participation.symbols import active, g_bar_loc, g_loc, gamma_tau, p_tau, theta, w_bar
+from fltheory.bounds.symbols import E, L, N, eta, i, k, mu, w_star
 
 bound = (
     shrinking * distance(i)
@@ -63,7 +63,7 @@ claim = Claim(
     id="ruan.eq-44",
     kind=Kind.LEMMA,
     title="one-step bound before (45)",
-    source=Source("ruan", "(44)"),
+    citation=Citation("ruan", "(44)"),
     forms=(
         Form(statement=Le(distance(i + 1), bound), where=(factor,), over=((i, 0, E - 1),)),
         Form(

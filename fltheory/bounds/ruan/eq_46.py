@@ -53,10 +53,9 @@ from __future__ import annotations
 
 from sympy import Le
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, L, eta, i
-from fltheory.bounds.ruan._round import (
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import (
     LONGEST_STEPS,
     STEPS,
     ascent,
@@ -67,7 +66,8 @@ from fltheory.bounds.ruan._round import (
     shrinking,
     small_rate,
 )
-from fltheory.bounds.ruan._symbols import gamma_tau
+from fltheory.bounds.flexible_participation.symbols import gamma_tau
+from fltheory.bounds.symbols import E, L, eta, i
 
 steps = ((i, 0, E - 1),)
 scaled = excess(i, 1 / eta**2)
@@ -76,7 +76,7 @@ claim = Claim(
     id="ruan.eq-46",
     kind=Kind.LEMMA,
     title="one-step bound with the quantity of (45)",
-    source=Source("ruan", "(46) with (45)"),
+    citation=Citation("ruan", "(46) with (45)"),
     forms=(
         Form(
             statement=Le(distance(i + 1), shrinking * distance(i) + eta**2 * excess(i) + 2 * eta * ascent(i)),

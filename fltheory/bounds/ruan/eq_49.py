@@ -33,10 +33,9 @@ from __future__ import annotations
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, F, L, N, eta, i, k, mu, w_star
-from fltheory.bounds.ruan._round import (
+from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import (
     LONGEST_STEPS,
     ROUNDS,
     ascent,
@@ -47,7 +46,8 @@ from fltheory.bounds.ruan._round import (
     small_rate,
     working,
 )
-from fltheory.bounds.ruan._symbols import gamma_tau, p_tau, s_tau, w_best, w_end, w_start
+from fltheory.bounds.flexible_participation.symbols import gamma_tau, p_tau, s_tau, w_best, w_end, w_start
+from fltheory.bounds.symbols import E, F, L, N, eta, i, k, mu, w_star
 
 steps = (i, 0, E - 1)
 end = NormSq(w_end - w_star)
@@ -59,7 +59,7 @@ claim = Claim(
     id="ruan.eq-49",
     kind=Kind.LEMMA,
     title="summed over a round",
-    source=Source("ruan", "(49)"),
+    citation=Citation("ruan", "(49)"),
     forms=(
         Form(statement=Le(end, progress + printed + 2 * eta * at_best)),
         Form(

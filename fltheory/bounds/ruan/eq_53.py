@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from sympy import Ge, Sum
 
-from fltheory.bounds._algebra import NormSq
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, eta, i, j, w_star
-from fltheory.bounds.ruan._round import ROUNDS, distance, speed
-from fltheory.bounds.ruan._symbols import w_end
+from fltheory.bounds.algebra import NormSq
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import ROUNDS, distance, speed
+from fltheory.bounds.flexible_participation.symbols import w_end
+from fltheory.bounds.symbols import E, eta, i, j, w_star
 
 final = NormSq(w_end - w_star) / 2
 left, whole = (Sum(eta * speed(j), (j, first, E - 1)) ** 2 for first in (i, 0))
@@ -33,7 +33,7 @@ claim = Claim(
     id="ruan.eq-53",
     kind=Kind.LEMMA,
     title="lower bound on the distance inside a round",
-    source=Source("ruan", "(53)"),
+    citation=Citation("ruan", "(53)"),
     forms=(Form(statement=(Ge(distance(i), final - left), Ge(final - left, final - whole)), over=((i, 0, E - 1),)),),
     check=ROUNDS,
 )

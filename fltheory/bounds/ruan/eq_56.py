@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, G_sq, N, i, k, p
-from fltheory.bounds.ruan._round import ROUNDS, bounded_gradients, speed, speed_sq
-from fltheory.bounds.ruan._symbols import p_tau, s_tau
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import ROUNDS, bounded_gradients, speed, speed_sq
+from fltheory.bounds.flexible_participation.symbols import p_tau, s_tau
+from fltheory.bounds.symbols import E, G_sq, N, i, k, p
 
 steps = (i, 0, E - 1)
 middle = EE(E * Sum(speed_sq(i), steps))
@@ -31,7 +31,7 @@ claim = Claim(
     id="ruan.eq-56",
     kind=Kind.LEMMA,
     title="bound on E[H]",
-    source=Source("ruan", "(56)"),
+    citation=Citation("ruan", "(56)"),
     forms=(
         Form(
             statement=(

@@ -28,10 +28,9 @@ from __future__ import annotations
 
 from sympy import Eq, Le, Sum
 
-from fltheory.bounds._algebra import EE, Pos
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, G_sq, Gamma, L, N, eta, i, k, mu, sigma_sq
-from fltheory.bounds.ruan._round import (
+from fltheory.bounds.algebra import EE, Pos
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import (
     ROUNDS,
     bounded_coefficients,
     bounded_gradients,
@@ -39,7 +38,8 @@ from fltheory.bounds.ruan._round import (
     small_rate,
     steps_weighted,
 )
-from fltheory.bounds.ruan._symbols import p_tau, s_tau, theta
+from fltheory.bounds.flexible_participation.symbols import p_tau, s_tau, theta
+from fltheory.bounds.symbols import E, G_sq, Gamma, L, N, eta, i, k, mu, sigma_sq
 
 bound = (
     Sum(p_tau[k] ** 2 * s_tau[k] * sigma_sq[k], (k, 1, N))
@@ -56,7 +56,7 @@ claim = Claim(
     id="ruan.eq-57",
     kind=Kind.LEMMA,
     title="bound on E[C]",
-    source=Source("ruan", "(57) with (45)"),
+    citation=Citation("ruan", "(57) with (45)"),
     forms=(
         Form(statement=Eq(printed, bound, evaluate=False)),
         Form(

@@ -9,7 +9,7 @@ printed, for every draw of participation,
 The condition is about means, the statement about single draws: in a draw in which one client works alone, the
 left-hand side is positive wherever that client is better off than at :math:`w^*`. Nor is it true on average
 (``published@expected``): :math:`\bar w_{\tau E+l}` depends on who works. Start at :math:`w^*` with two clients that
-work or not by fair coins; whoever works alone has moved towards its own minimum.
+work or not by fair coins; a client that works alone has moved towards its own minimum.
 
 **Derivation of the corrected form.** Compare with the start of the round, which no draw of the round influences. By
 convexity, and because :math:`\|\nabla F_k(\bar w_{\tau E})\| \le G`,
@@ -44,14 +44,19 @@ from __future__ import annotations
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, scalar
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, F, G_sq, Gamma, N, eta, i, k, p, w_star
-from fltheory.bounds.ruan._round_draws import PATHS, bounded_gradients
-from fltheory.bounds.ruan._symbols import active_drawn_at, p_drawn, s_drawn, w_bar, w_best, z_tau
-from fltheory.bounds.ruan._theorem import BOUNDED_COEFFICIENTS
+from fltheory.bounds.algebra import EE, Smallest
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.draws import PATHS, bounded_gradients
+from fltheory.bounds.flexible_participation.experiments import BOUNDED_COEFFICIENTS
+from fltheory.bounds.flexible_participation.symbols import active_drawn_at, p_drawn, s_drawn, w_bar, w_best, z_tau
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.symbols import E, F, G_sq, Gamma, N, eta, i, k, p, w_star
 
-common = scalar("common", r"c_\tau", "smallest ratio of expected contribution and objective weight")
+common = scalar(
+    "common", r"c_\tau", "smallest ratio of expected contribution and objective weight", domain="nonnegative"
+)
+
+COMMON = (common, Smallest(EE(p_drawn[k] * s_drawn[k]) / p[k], (k, 1, N)))
 
 at_best = Sum(p_drawn[k] * s_drawn[k] * (F(k, w_star) - F(k, w_best)), (k, 1, N))
 along = Sum(Sum(p_drawn[k] * active_drawn_at[k, i] * (F(k, w_star) - F(k, w_bar[i])), (k, 1, N)), (i, 0, E - 1))
@@ -62,7 +67,7 @@ claim = Claim(
     id="ruan.eq-60",
     kind=Kind.LEMMA,
     title="heterogeneity term vanishes when z = 0",
-    source=Source("ruan", "(60)"),
+    citation=Citation("ruan", "(60)"),
     forms=(
         Form(statement=Le(at_best, z_tau * Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N)))),
         Form(
@@ -78,6 +83,7 @@ claim = Claim(
         Form(
             variant="corrected@graded",
             statement=Le(EE(along), Sum((EE(p_drawn[k] * s_drawn[k]) - common * p[k]) * Gamma[k], (k, 1, N)) + moved),
+            where=(COMMON,),
             note="instead of the indicator, by how much participation is heterogeneous",
         ),
     ),

@@ -46,13 +46,11 @@ from typing import Any
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Rejected, Source
-from fltheory.bounds._space import Integer, Integers, Params, Real, Space, ratio
-from fltheory.bounds._symbols import F, Gamma, L, N, eta, k, mu, w_star
-from fltheory.bounds.ruan._round import factor, small_rate, small_rate_of_round
-from fltheory.bounds.ruan._round_draws import GIVEN, bounded_gradients
-from fltheory.bounds.ruan._symbols import (
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Rejected
+from fltheory.bounds.flexible_participation.draws import GIVEN, bounded_gradients
+from fltheory.bounds.flexible_participation.experiments import BOUNDED_COEFFICIENTS
+from fltheory.bounds.flexible_participation.round import factor, small_rate, small_rate_of_round
+from fltheory.bounds.flexible_participation.symbols import (
     B_tau,
     C_given,
     Delta_after,
@@ -64,7 +62,10 @@ from fltheory.bounds.ruan._symbols import (
     w_start,
     z_tau,
 )
-from fltheory.bounds.ruan._theorem import B_PRINTED, B_ROUND, BOUNDED_COEFFICIENTS
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.ruan.theorem_3_1 import B_PRINTED, B_ROUND
+from fltheory.bounds.space import Integer, Integers, Params, Real, Space, ratio
+from fltheory.bounds.symbols import F, Gamma, L, N, eta, k, mu, w_star
 
 ascent_mean = scalar(
     "ascent_mean",
@@ -103,7 +104,7 @@ def realise(point: Params) -> dict[str, Any]:
         "Delta_after": [point["used"] * right / (1 + quarter)],
         "H_given": [point["path"]],
         "C_given": [point["spread"]],
-        "ruan_B_tau": [2 * point["path"] + point["spread"]],
+        "B_tau": [2 * point["path"] + point["spread"]],
         "ascent_mean": [gain],
         "chance": [ratio(point, 1)],
     }
@@ -133,7 +134,7 @@ claim = Claim(
     id="ruan.eq-61",
     kind=Kind.LEMMA,
     title="division step",
-    source=Source("ruan", "(61)"),
+    citation=Citation("ruan", "(61)"),
     forms=(
         Form(
             variant="published@division",

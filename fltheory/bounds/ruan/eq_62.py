@@ -41,14 +41,15 @@ from __future__ import annotations
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import Gamma, N, eta, k, mu, p
-from fltheory.bounds.ruan._round import small_rate, small_rate_of_round
-from fltheory.bounds.ruan._round_draws import GIVEN, bounded_gradients
-from fltheory.bounds.ruan._symbols import B_tau, Delta_after, Delta_before, p_drawn, s_drawn, z_tau
-from fltheory.bounds.ruan._theorem import B_PRINTED, B_ROUND, BOUNDED_COEFFICIENTS
-from fltheory.bounds.ruan.eq_60 import common
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.draws import GIVEN, bounded_gradients
+from fltheory.bounds.flexible_participation.experiments import BOUNDED_COEFFICIENTS
+from fltheory.bounds.flexible_participation.round import small_rate, small_rate_of_round
+from fltheory.bounds.flexible_participation.symbols import B_tau, Delta_after, Delta_before, p_drawn, s_drawn, z_tau
+from fltheory.bounds.ruan.eq_60 import COMMON, common
+from fltheory.bounds.ruan.theorem_3_1 import B_PRINTED, B_ROUND
+from fltheory.bounds.symbols import Gamma, N, eta, k, mu, p
 
 done = EE(Sum(p_drawn[k] * s_drawn[k], (k, 1, N)))
 shrunk = (1 - mu * eta * done / 8) * Delta_before
@@ -57,7 +58,7 @@ claim = Claim(
     id="ruan.eq-62",
     kind=Kind.LEMMA,
     title="one-round recursion",
-    source=Source("ruan", "(62)"),
+    citation=Citation("ruan", "(62)"),
     forms=(
         Form(
             statement=Le(
@@ -74,7 +75,7 @@ claim = Claim(
                 + eta**2 * EE(B_tau)
                 + 2 * eta * Sum((EE(p_drawn[k] * s_drawn[k]) - common * p[k]) * Gamma[k], (k, 1, N)),
             ),
-            where=((B_tau, B_ROUND),),
+            where=(COMMON, (B_tau, B_ROUND)),
             note="less of the gradient bound, and a graded measure of heterogeneity instead of the indicator",
         ),
     ),

@@ -37,11 +37,8 @@ from typing import Any
 
 from sympy import Ge, Le, Max, Rational
 
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, eta, mu, tau
-from fltheory.bounds.ruan._induction import CONSTANTS, DISTANCES, fulfilled
-from fltheory.bounds.ruan._symbols import (
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.flexible_participation.symbols import (
     D,
     Delta_later,
     Delta_now,
@@ -56,7 +53,10 @@ from fltheory.bounds.ruan._symbols import (
     theta,
     z_tau,
 )
-from fltheory.bounds.ruan._theorem import GAMMA
+from fltheory.bounds.ruan._induction import CONSTANTS, DISTANCES, fulfilled
+from fltheory.bounds.ruan.theorem_3_1 import GAMMA
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, eta, mu, tau
 
 at = tau * E + gamma
 unit = 16 * E / (mu * mean_ps)
@@ -92,7 +92,7 @@ claim = Claim(
     id="ruan.eq-63",
     kind=Kind.IDENTITY,
     title="the induction of Theorem 3.1 closes",
-    source=Source("ruan", "appendix A.2, (63)"),
+    citation=Citation("ruan", "appendix A.2, (63)"),
     forms=(
         Form(
             statement=(

@@ -30,15 +30,15 @@ from typing import Any
 
 from sympy import Eq, Le
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, L, eta, mu, tau
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.flexible_participation.symbols import gamma, mean_ps, theta
+from fltheory.bounds.quantities import scalar
 from fltheory.bounds.ruan._induction import CONSTANTS, constants
-from fltheory.bounds.ruan._symbols import gamma, mean_ps, theta
-from fltheory.bounds.ruan._theorem import GAMMA
+from fltheory.bounds.ruan.theorem_3_1 import GAMMA
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, L, eta, mu, tau
 
-eta_0 = scalar("eta_0", r"\eta_0", "local learning rate in the first round")
+eta_0 = scalar("eta_0", r"\eta_0", "local learning rate in the first round", domain="nonnegative")
 
 unit = 16 * E / (mu * mean_ps)
 definitions = (
@@ -64,7 +64,7 @@ claim = Claim(
     id="ruan.eq-64-65",
     kind=Kind.IDENTITY,
     title="the learning rate meets the conditions of the proof",
-    source=Source("ruan", "appendix A.2, (64) and (65)"),
+    citation=Citation("ruan", "appendix A.2, (64) and (65)"),
     forms=(
         Form(statement=both(E + gamma), where=definitions),
         Form(

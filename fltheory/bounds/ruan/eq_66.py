@@ -72,54 +72,89 @@ import numpy as np
 from sympy import Le, Max, Sum
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import EE, Env, compiled, family, scalar
-from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, L, mu, t, tau
-from fltheory.bounds.ruan import _theorem
-from fltheory.bounds.ruan._symbols import D, V, distance_start, gamma, mean_ps_at, theta
-from fltheory.experiment import Experiment
+from fltheory.bounds.algebra import EE, Env, Largest, Smallest, compiled
+from fltheory.bounds.claim import Citation, Claim, Experiments, Form, Kind
+from fltheory.bounds.flexible_participation import experiments
+from fltheory.bounds.flexible_participation.observed import changing_bound
+from fltheory.bounds.flexible_participation.run_laws import laws_of, mean_in, of_round
+from fltheory.bounds.flexible_participation.symbols import (
+    D,
+    V,
+    distance_start,
+    gamma,
+    mean_ps_at,
+    p_drawn,
+    s_drawn,
+    theta,
+)
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.ruan import theorem_3_1
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, Gamma, L, N, k, mu, t, tau
 from fltheory.participation import Participation
 from fltheory.participation.schemes import Scheme
 from fltheory.participation.steps import TimeVarying
 from fltheory.quadratic.problem import Quadratic
-from fltheory.rates import Table
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.schedules import Table
+from fltheory.simulation.trajectories import Trajectories
 
 ROUNDS = 8
 
-mean_B = family("ruan_mean_B", r"\mathbb{E}[B_{<0>}]", "expected second-order term of a round", first=0)
-mean_B_proved = family(
-    "ruan_mean_B_proved", r"\mathbb{E}[\hat B_{<0>}]", "the same without (E+5)/3 of its 2E G^2", first=0
+mean_B = family(
+    "mean_B_at", r"\mathbb{E}[B_{<0>}]", "expected second-order term of a round", first=0, shape=("rounds",)
 )
-M_at = family("ruan_M_at", r"M_{<0>}", "number of rounds before one whose participation was heterogeneous", first=0)
+mean_B_proved = family(
+    "mean_B_proved_at",
+    r"\mathbb{E}[\hat B_{<0>}]",
+    "the same without (E+5)/3 of its 2E G^2",
+    first=0,
+    shape=("rounds",),
+)
+M_at = family(
+    "M_at",
+    r"M_{<0>}",
+    "number of rounds before one whose participation was heterogeneous",
+    first=0,
+    shape=("rounds",),
+    domain="integer>=0",
+)
 distance_at = family(
-    "ruan_distance_at", r"\mathbb{E}[\bar\Delta_{<0>E}]", "expected squared distance before a round", first=0
+    "distance_sq_at",
+    r"\mathbb{E}[\bar\Delta_{<0>E}]",
+    "expected squared distance before a round",
+    first=0,
+    shape=("rounds",),
+    domain="nonnegative",
 )
 min_ps = scalar(
-    "ruan_min_ps", r"\min_\tau \mathbb{E}[\sum_{k=1}^{N} p_\tau^k s_\tau^k]", "smallest such sum of all rounds"
+    "mean_ps_min",
+    r"\min_\tau \mathbb{E}[\sum_{k=1}^{N} p_\tau^k s_\tau^k]",
+    "smallest such sum of all rounds",
+    domain="nonnegative",
 )
-max_B = scalar("ruan_max_B", r"\max_\tau \mathbb{E}[B_\tau]", "largest expected second-order term of all rounds")
-max_B_proved = scalar("ruan_max_B_proved", r"\max_\tau \mathbb{E}[\check B_\tau]", "the same with 3(E-1)G^2 for 2EG^2")
+max_B = scalar("max_B", r"\max_\tau \mathbb{E}[B_\tau]", "largest expected second-order term of all rounds")
+max_B_proved = scalar("max_B_proved", r"\max_\tau \mathbb{E}[\check B_\tau]", "the same with 3(E-1)G^2 for 2EG^2")
 max_ps_Gamma = scalar(
-    "ruan_max_ps_Gamma",
+    "max_ps_Gamma",
     r"\max_\tau \sum_{k=1}^{N} \mathbb{E}[p_\tau^k s_\tau^k] \Gamma_k",
     "largest expected heterogeneity of all rounds",
+    domain="nonnegative",
 )
-last = scalar("ruan_last", "T", "last round")
+last = scalar("last", "T", "last round", domain="integer>=0")
 
 
 def experiment(point: Params, *, smallest: bool = False) -> Experiment:
     """Return a run whose law changes once; ``smallest`` has the rate of Theorem 3.1 for the smallest sum."""
     problem = comparable(point)
     steps = TimeVarying(
-        laws=(_theorem.two_values(point), _theorem.two_values(point, high="high_later", q="q_later")),
+        laws=(experiments.two_values(point), experiments.two_values(point, high="high_later", q="q_later")),
         starts=(0, point["change"]),
     )
     participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=steps)
     env = setting(problem, participation, point["scheme"])
     offset, count = float(compiled(GAMMA)(env)), point["E"]
-    sums, first = (np.full(ROUNDS, env["ruan_min_ps"]), 0) if smallest else (env["mean_ps_at"], 1)
+    sums, first = (np.full(ROUNDS, env["mean_ps_min"]), 0) if smallest else (env["mean_ps_at"], 1)
     rates = [16 * count / (env["mu"] * sums[i] * ((i + first) * count + offset)) for i in range(ROUNDS)]
     return Experiment(
         problem=problem,
@@ -132,50 +167,55 @@ def experiment(point: Params, *, smallest: bool = False) -> Experiment:
 
 def comparable(point: Params) -> Quadratic:
     """Return the clients' quadratics with noise measured by the gradient at the start."""
-    quiet = _theorem.quadratics(point, unit=0.0)
-    known = _theorem.constants(quiet)
-    return _theorem.quadratics(point, unit=known["L"] ** 2 * float(((quiet.start - known["w_star"]) ** 2).sum()))
+    quiet = experiments.quadratics(point, unit=0.0)
+    known = experiments.constants(quiet)
+    return experiments.quadratics(point, unit=known["L"] ** 2 * float(((quiet.start - known["w_star"]) ** 2).sum()))
 
 
 def setting(problem: Quadratic, participation: Participation, scheme: str) -> dict[str, Any]:
     """Return the constants and the law of every round."""
-    phases = [_theorem.law(problem, participation, Scheme(scheme), index) for index in (0, ROUNDS - 1)]
+    phases = [experiments.law(problem, participation, Scheme(scheme), index) for index in (0, ROUNDS - 1)]
     assert isinstance(participation.steps, TimeVarying)
     phase = (np.arange(ROUNDS) >= participation.steps.starts[1]).astype(int)
     sums = np.array([one["mean_ps"] for one in phases])[phase]
     return {
         "E": participation.local_steps,
-        **_theorem.constants(problem),
+        **experiments.constants(problem),
         **phases[0],
         "phases": phases,
         "phase": phase,
         "theta": max(one["theta"] for one in phases),
         # The definition as printed refers to the round after the last one, too.
         "mean_ps_at": np.append(sums, sums[-1]),
-        "ruan_min_ps": sums.min(),
-        "ruan_M_at": np.cumsum([0, *(phases[which]["z"] for which in phase)]),
-        "ruan_last": ROUNDS,
+        "mean_ps_min": sums.min(),
+        **laws_of([phases[which] for which in np.append(phase, phase[-1])]),
+        "M_at": np.cumsum([0, *(phases[which]["z"] for which in phase)]),
+        "last": ROUNDS,
     }
 
 
-def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
-    """Return the letters; expectations over participation are taken round by round."""
+def quantities(point: Params, run: Experiment, trajectories: Trajectories, *, smallest: bool = False) -> Env:
+    """Return the quantities; expectations over participation are taken round by round."""
     assert isinstance(run.problem, Quadratic)
-    env = setting(run.problem, run.participation, point["scheme"]) | _theorem.along(run, trajectories)
+    env = setting(run.problem, run.participation, point["scheme"]) | experiments.along(run, trajectories)
     phases = [env | one | {"theta": env["theta"]} for one in env["phases"]]
     as_printed, proved, of_theorem = (
         np.array([mean(one) for one in phases])[env["phase"]]
-        for mean in (compiled(EE(second)) for second in (_theorem.B_PRINTED, _theorem.B_ROUND, _theorem.B_PROVED))
+        for mean in (
+            compiled(EE(second)) for second in (theorem_3_1.B_PRINTED, theorem_3_1.B_ROUND, theorem_3_1.B_PROVED)
+        )
     )
-    bias = compiled(_theorem.D_PRINTED)
+    bias = compiled(theorem_3_1.D_PRINTED)
+    # With the smallest sum of all rounds, D is another constant, which follows from the others.
+    largest = {} if smallest else {"D": max(bias(one) for one in phases)}
     return env | {
-        "ruan_distance_at": [env["ruan_distance_start"], *env["ruan_distance"]],
-        "ruan_mean_B": as_printed,
-        "ruan_mean_B_proved": proved,
-        "ruan_D": max(bias(one) for one in phases),
-        "ruan_max_B": as_printed.max(),
-        "ruan_max_B_proved": of_theorem.max(),
-        "ruan_max_ps_Gamma": max(float(one["mean_ps_of"] @ env["Gamma"]) for one in phases),
+        **largest,
+        "distance_sq_at": [env["start_sq"], *env["distance_sq"]],
+        "mean_B_at": as_printed,
+        "mean_B_proved_at": proved,
+        "max_B": as_printed.max(),
+        "max_B_proved": of_theorem.max(),
+        "max_ps_Gamma": max(float(one["mean_ps_of"] @ env["Gamma"]) for one in phases),
     }
 
 
@@ -203,9 +243,9 @@ def runs(*, smallest: bool = False) -> Experiments:
         effort=3,
         space=Space(
             {
-                **_theorem.clients(steps=2),
+                **experiments.clients(steps=2),
                 "change": Integer(1, ROUNDS - 1),
-                "high_later": _theorem.clients()["high"],
+                "high_later": experiments.clients()["high"],
                 "q_later": Real(0, 1, shape=("N",)),
                 "d": Integer(2, 2),
                 "noise": Real(0.25, 1, shape=("N",)),
@@ -214,11 +254,20 @@ def runs(*, smallest: bool = False) -> Experiments:
             }
         ),
         experiment=functools.partial(experiment, smallest=smallest),
-        quantities=quantities,
+        quantities=functools.partial(quantities, smallest=smallest),
         moments=True,
     )
 
 
+sums = (
+    (mean_ps_at[t], mean_in(Sum(p_drawn[k] * s_drawn[k], (k, 1, N)), t)),
+    (min_ps, Smallest(mean_ps_at[t], (t, 0, last - 1))),
+    (gamma, GAMMA),
+)
+second_order = (mean_B[t], mean_in(theorem_3_1.B_PRINTED, t))
+biases = (D, Largest(of_round(theorem_3_1.D_PRINTED, t), (t, 0, last - 1)))
+expected_bias = mean_in(Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N)), t)
+heterogeneity = (max_ps_Gamma, Largest(expected_bias, (t, 0, last - 1)))
 extended = Le(distance_at[tau], (M_at[tau] * D + V) / (tau * E + gamma))
 unit = 16 * E / (mu * min_ps)
 
@@ -226,18 +275,18 @@ claim = Claim(
     id="ruan.eq-66",
     kind=Kind.BOUND,
     title="bound for laws that change over time",
-    source=Source("ruan", "appendix A.2.1, (66)"),
+    citation=Citation("ruan", "appendix A.2.1, (66)"),
     forms=(
         Form(
             statement=printed(tau),
-            where=((gamma, GAMMA),),
+            where=(*sums, second_order, biases),
             over=((tau, 1, last),),
             note="the largest D of all rounds is a reading",
         ),
         Form(
             variant="published@index-t",
             statement=printed(t),
-            where=((gamma, GAMMA),),
+            where=(*sums, second_order, biases),
             over=((tau, 1, last),),
             note="the summands carry the index of the sum",
         ),
@@ -245,18 +294,21 @@ claim = Claim(
             variant="published@section-3.2",
             statement=extended,
             where=(
-                (gamma, GAMMA),
+                *sums,
+                (max_B, Largest(mean_in(theorem_3_1.B_PRINTED, t), (t, 0, last - 1))),
+                heterogeneity,
                 (D, 64 * E * max_ps_Gamma / (mu * min_ps)),
                 (V, Max(gamma**2 * distance_start, unit**2 * max_B / E)),
             ),
             over=((tau, 1, last),),
             check=runs(smallest=True),
+            observation=changing_bound(GAMMA, smallest=True),
             note="Theorem 3.1 with smallest and largest expectations over the rounds",
         ),
         Form(
             variant="corrected",
             statement=bound(distance_start * gamma**2 + (16 * E / mu) ** 2 * terms(mean_B_proved), D / 2),
-            where=((gamma, GAMMA),),
+            where=(*sums, (mean_B_proved[t], mean_in(theorem_3_1.B_ROUND, t)), biases),
             over=((tau, 1, last),),
             note="a sum in place of the maximum; half of D, and less of the gradient bound, as (62) allows",
         ),
@@ -264,16 +316,20 @@ claim = Claim(
             variant="corrected@section-3.2",
             statement=extended,
             where=(
-                (gamma, GAMMA),
+                *sums,
+                (max_B_proved, Largest(mean_in(theorem_3_1.B_PROVED, t), (t, 0, last - 1))),
+                heterogeneity,
                 (D, 40 * E * max_ps_Gamma / (mu * min_ps)),
                 (V, Max(gamma * distance_start, unit**2 * max_B_proved / (3 * E))),
             ),
             over=((tau, 1, last),),
             check=runs(smallest=True),
+            observation=changing_bound(GAMMA, smallest=True),
             note="the same with the constants of the proof of Theorem 3.1",
         ),
     ),
-    assumptions=_theorem.ASSUMPTIONS,
+    assumptions=theorem_3_1.ASSUMPTIONS,
     uses=("ruan.eq-62",),
     check=runs(),
+    observation=changing_bound(GAMMA),
 )

@@ -49,12 +49,9 @@ from typing import Any
 
 from sympy import Eq, Le, Max, Sum
 
-from fltheory.bounds._algebra import family, scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, L, eta, mu, t, tau
-from fltheory.bounds.ruan._induction import CONSTANTS, DISTANCES, fulfilled
-from fltheory.bounds.ruan._symbols import (
+from fltheory.bounds.algebra import Smallest
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.flexible_participation.symbols import (
     D,
     Delta_later,
     Delta_now,
@@ -66,14 +63,23 @@ from fltheory.bounds.ruan._symbols import (
     theta,
     z_tau,
 )
-from fltheory.bounds.ruan._symbols import mean_ps_at as S
+from fltheory.bounds.flexible_participation.symbols import mean_ps_at as S
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.ruan._induction import CONSTANTS, DISTANCES, fulfilled
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E, L, eta, mu, t, tau
 
-B = family("mean_B_t", r"\mathbb{E}[B_{<0>}]", "expected noise and drift of a round", first=0)
+B = family("mean_B_at", r"\mathbb{E}[B_{<0>}]", "expected noise and drift of a round", first=0, shape=("rounds",))
 S_min = scalar(
-    "mean_ps_min", r"\min_\tau \mathbb{E}[\sum_{k=1}^{N} p_\tau^k s_\tau^k]", "smallest of them over all rounds"
+    "mean_ps_min",
+    r"\min_\tau \mathbb{E}[\sum_{k=1}^{N} p_\tau^k s_\tau^k]",
+    "smallest of them over all rounds",
+    domain="nonnegative",
 )
-V_tau = scalar("V_tau", r"V_\tau", "constant of the vanishing part of the bound, growing with the round")
-V_next = scalar("V_next", r"V_{\tau+1}", "the same one round later")
+V_tau = scalar(
+    "V_tau", r"V_\tau", "constant of the vanishing part of the bound, growing with the round", domain="nonnegative"
+)
+V_next = scalar("V_next", r"V_{\tau+1}", "the same one round later", domain="nonnegative")
 
 at = tau * E + gamma
 noise = (16 * E) ** 2 * B[tau] / ((mu * S[tau]) ** 2 * (at + E) ** 2)
@@ -86,6 +92,7 @@ third = M_tau * D / (at + E) + V_tau / (at + E) ** 2 + rest
 last = M_next * D / (at + E) + V_next / (at + E) ** 2
 
 common = (
+    (S_min, Smallest(S[t], (t, 0, tau + 1))),
     (gamma, Max(32 * E * (1 + theta) * L / (mu * S_min), 4 * E**2 * theta / S_min)),
     (eta, 16 * E / (mu * S[tau] * (at + E))),
     (M_next, M_tau + z_tau),
@@ -116,8 +123,8 @@ def realise(definitions: tuple[Any, ...], point: Params) -> dict[str, Any]:
         "tau": point["rounds"] - 2,
         "mean_ps_at": sums,
         "mean_ps_min": min(sums),
-        "mean_B_t": point["B"],
-        "ruan_D": 64 * point["E"] * point["Gamma"] / (point["mu"] * sums[-2]),
+        "mean_B_at": point["B"],
+        "D": 64 * point["E"] * point["Gamma"] / (point["mu"] * sums[-2]),
     }
     return fulfilled(point, env, definitions, bound, recursion)
 
@@ -146,7 +153,7 @@ claim = Claim(
     id="ruan.eq-67",
     kind=Kind.IDENTITY,
     title="the induction for time-varying participation",
-    source=Source("ruan", "appendix A.2.1, (67)"),
+    citation=Citation("ruan", "appendix A.2.1, (67)"),
     forms=(
         Form(
             statement=(*links, Eq(third, last, evaluate=False)),

@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from sympy import Sum, binomial, factorial
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, i, k, p
-from fltheory.bounds.ruan._participation_laws import chain, done, q, scheme_a
-from fltheory.bounds.ruan._symbols import p_drawn
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn
+from fltheory.bounds.ruan._participation_laws import COEFFICIENTS_A, chain, done, q, scheme_a
+from fltheory.bounds.symbols import N, i, k, p
 
 somebody = 1 - (1 - q) ** N
 
@@ -41,7 +41,7 @@ claim = Claim(
     id="ruan.eq-68",
     kind=Kind.IDENTITY,
     title="scheme A, homogeneous: mean coefficient",
-    source=Source("ruan", "appendix A.4.1, (68)"),
+    citation=Citation("ruan", "appendix A.4.1, (68)"),
     forms=(
         Form(
             statement=chain(
@@ -60,6 +60,7 @@ claim = Claim(
                 p[k] * Sum(binomial(N, i) * q**i * (1 - q) ** (N - i) / somebody, (i, 1, N)),
                 p[k],
             ),
+            where=COEFFICIENTS_A,
             over=((k, 1, N),),
         ),
     ),

@@ -1,6 +1,6 @@
 r"""Equation (69): under scheme A the mean squared coefficient of equally reliable clients.
 
-Setting and letters as in (68). As published
+Setting and symbols as in (68). As published
 
 .. math::
    \mathbb E[(p_\tau^k)^2 \mid K_\tau \ne 0]
@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from sympy import Sum, binomial
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, i, k, p
-from fltheory.bounds.ruan._participation_laws import K_drawn, chain, done, q, scheme_a
-from fltheory.bounds.ruan._symbols import p_drawn
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn
+from fltheory.bounds.ruan._participation_laws import COEFFICIENTS_A, K_drawn, chain, done, q, scheme_a
+from fltheory.bounds.symbols import N, i, k, p
 
 somebody = 1 - (1 - q) ** N
 
@@ -36,7 +36,7 @@ claim = Claim(
     id="ruan.eq-69",
     kind=Kind.IDENTITY,
     title="scheme A, homogeneous: second moment of a coefficient",
-    source=Source("ruan", "appendix A.4.1, (69)"),
+    citation=Citation("ruan", "appendix A.4.1, (69)"),
     forms=(
         Form(
             statement=chain(
@@ -48,6 +48,7 @@ claim = Claim(
                 N * p[k] ** 2 * Sum(binomial(N, i) / i * q**i * (1 - q) ** (N - i) / somebody, (i, 1, N)),
                 N * p[k] ** 2 * EE(1 / K_drawn),
             ),
+            where=COEFFICIENTS_A,
             over=((k, 1, N),),
         ),
     ),

@@ -1,6 +1,6 @@
 r"""Equation (70): under scheme A the mean product of two coefficients of equally reliable clients.
 
-Setting and letters as in (68). For two different clients, as published
+Setting and symbols as in (68). For two different clients, as published
 
 .. math::
    \mathbb E[p_\tau^k p_\tau^l \mid K_\tau \ne 0]
@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from sympy import Sum, binomial
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, i, k, l, p
-from fltheory.bounds.ruan._participation_laws import K_drawn, chain, done, q, scheme_a_pairs
-from fltheory.bounds.ruan._symbols import p_drawn
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn
+from fltheory.bounds.ruan._participation_laws import COEFFICIENTS_A, K_drawn, chain, done, q, scheme_a_pairs
+from fltheory.bounds.symbols import N, i, k, l, p
 
 somebody = 1 - (1 - q) ** N
 
@@ -35,7 +35,7 @@ claim = Claim(
     id="ruan.eq-70",
     kind=Kind.IDENTITY,
     title="scheme A, homogeneous: mixed moment of two coefficients",
-    source=Source("ruan", "appendix A.4.1, (70)"),
+    citation=Citation("ruan", "appendix A.4.1, (70)"),
     forms=(
         Form(
             statement=chain(
@@ -54,6 +54,7 @@ claim = Claim(
                 * Sum((i - 1) / i * binomial(N, i) * q**i * (1 - q) ** (N - i) / somebody, (i, 2, N)),
                 N / (N - 1) * p[k] * p[l] * EE(1 - 1 / K_drawn),
             ),
+            where=COEFFICIENTS_A,
             over=((k, 1, N - 1),),
         ),
     ),

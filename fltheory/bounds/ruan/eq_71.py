@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from sympy import Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, i, p
-from fltheory.bounds.ruan._participation_laws import chain, done, k_0, q, scheme_a_reliable
-from fltheory.bounds.ruan._symbols import p_drawn
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn
+from fltheory.bounds.ruan._participation_laws import COEFFICIENTS_A, chain, done, k_0, q, scheme_a_reliable
+from fltheory.bounds.symbols import N, i, p
 
 complete = Sum(done[i], (i, 1, N))
 mean = EE(p_drawn[k_0])
@@ -41,12 +41,14 @@ claim = Claim(
     id="ruan.eq-71",
     kind=Kind.IDENTITY,
     title="scheme A, one reliable client: its mean coefficient",
-    source=Source("ruan", "appendix A.4.1, (71)"),
+    citation=Citation("ruan", "appendix A.4.1, (71)"),
     forms=(
-        Form(statement=chain(mean, N * p[k_0] * EE(done[k_0] / complete**2), value)),
+        Form(statement=chain(mean, N * p[k_0] * EE(done[k_0] / complete**2), value), where=COEFFICIENTS_A),
         Form(
             variant="corrected",
+            intended=("published",),
             statement=chain(mean, N * p[k_0] * EE(done[k_0] / complete), value),
+            where=COEFFICIENTS_A,
             note="no square in the middle expression",
         ),
     ),

@@ -1,6 +1,6 @@
 r"""Equation (72): under scheme A the expected coefficient of the others when one client never fails.
 
-Setting and letters as in (71). For :math:`k \ne k_0`, as published
+Setting and symbols as in (71). For :math:`k \ne k_0`, as published
 
 .. math::
    \mathbb E[p_\tau^k \mid K_\tau \ne 0] = \mathbb E[p_\tau^k]
@@ -32,11 +32,11 @@ from __future__ import annotations
 
 from sympy import Sum, binomial
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import N, i, k, p
-from fltheory.bounds.ruan._participation_laws import chain, done, q, scheme_a_reliable_pairs
-from fltheory.bounds.ruan._symbols import p_drawn
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn
+from fltheory.bounds.ruan._participation_laws import COEFFICIENTS_A, chain, done, q, scheme_a_reliable_pairs
+from fltheory.bounds.symbols import N, i, k, p
 
 complete = Sum(done[i], (i, 1, N))
 mean = EE(p_drawn[k])
@@ -51,12 +51,18 @@ claim = Claim(
     id="ruan.eq-72",
     kind=Kind.IDENTITY,
     title="scheme A, one reliable client: mean coefficient of the others",
-    source=Source("ruan", "appendix A.4.1, (72)"),
+    citation=Citation("ruan", "appendix A.4.1, (72)"),
     forms=(
-        Form(statement=chain(mean, N * p[k] * EE(done[k] / complete**2), *values), over=((k, 2, N),)),
+        Form(
+            statement=chain(mean, N * p[k] * EE(done[k] / complete**2), *values),
+            where=COEFFICIENTS_A,
+            over=((k, 2, N),),
+        ),
         Form(
             variant="corrected",
+            intended=("published",),
             statement=chain(mean, N * p[k] * EE(done[k] / complete), *values),
+            where=COEFFICIENTS_A,
             over=((k, 2, N),),
             note="no square in the middle expression",
         ),

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, k
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn
 from fltheory.bounds.ruan._participation_laws import (
+    COEFFICIENTS_C,
     all_active,
     inverse_any,
     s_any,
@@ -32,7 +33,7 @@ from fltheory.bounds.ruan._participation_laws import (
     scheme_c_homogeneous_inactive,
     weights_sum_to_one,
 )
-from fltheory.bounds.ruan._symbols import p_drawn
+from fltheory.bounds.symbols import E, N, k
 
 total = EE(Sum(p_drawn[k], (k, 1, N)))
 
@@ -40,14 +41,16 @@ claim = Claim(
     id="ruan.eq-73",
     kind=Kind.IDENTITY,
     title="scheme C, homogeneous: sum of coefficients",
-    source=Source("ruan", "appendix A.4.3, (73)"),
+    citation=Citation("ruan", "appendix A.4.3, (73)"),
     forms=(
         Form(
             statement=Eq(total, E * EE(1 / s_any), evaluate=False),
+            where=COEFFICIENTS_C,
         ),
         Form(
             variant="published@inactive",
             statement=Eq(total, E * EE(inverse_any), evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_homogeneous_inactive,
             note="1/s counts as 0 for an inactive client",

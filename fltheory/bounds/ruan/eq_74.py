@@ -27,10 +27,11 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, k, p
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn
 from fltheory.bounds.ruan._participation_laws import (
+    COEFFICIENTS_C,
     all_active,
     inverse_any,
     s_any,
@@ -38,7 +39,7 @@ from fltheory.bounds.ruan._participation_laws import (
     scheme_c_homogeneous_inactive,
     weights_sum_to_one,
 )
-from fltheory.bounds.ruan._symbols import p_drawn
+from fltheory.bounds.symbols import E, N, k, p
 
 total = EE(Sum(p_drawn[k] ** 2, (k, 1, N)))
 weights = Sum(p[k] ** 2, (k, 1, N))
@@ -47,26 +48,32 @@ claim = Claim(
     id="ruan.eq-74",
     kind=Kind.IDENTITY,
     title="scheme C, homogeneous: sum of squared coefficients",
-    source=Source("ruan", "appendix A.4.3, (74)"),
+    citation=Citation("ruan", "appendix A.4.3, (74)"),
     forms=(
         Form(
             statement=Eq(total, (E * EE(1 / s_any)) ** 2 * weights, evaluate=False),
+            where=COEFFICIENTS_C,
         ),
         Form(
             variant="published@inactive",
             statement=Eq(total, (E * EE(inverse_any)) ** 2 * weights, evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_homogeneous_inactive,
             note="1/s counts as 0 for an inactive client",
         ),
         Form(
             variant="corrected",
+            intended=("published",),
             statement=Eq(total, E**2 * EE(1 / s_any**2) * weights, evaluate=False),
+            where=COEFFICIENTS_C,
             note="the square belongs into the expectation",
         ),
         Form(
             variant="corrected@inactive",
+            intended=("published@inactive",),
             statement=Eq(total, E**2 * EE(inverse_any**2) * weights, evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_homogeneous_inactive,
             note="the square belongs into the expectation; 1/s counts as 0 for an inactive client",

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, k, p
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn, s_drawn
 from fltheory.bounds.ruan._participation_laws import (
+    COEFFICIENTS_C,
     all_active,
     inverse_any,
     s_any,
@@ -32,7 +33,7 @@ from fltheory.bounds.ruan._participation_laws import (
     scheme_c_homogeneous_inactive,
     weights_sum_to_one,
 )
-from fltheory.bounds.ruan._symbols import p_drawn, s_drawn
+from fltheory.bounds.symbols import E, N, k, p
 
 total = EE(Sum(p_drawn[k] ** 2 * s_drawn[k], (k, 1, N)))
 weights = Sum(p[k] ** 2, (k, 1, N))
@@ -41,14 +42,16 @@ claim = Claim(
     id="ruan.eq-75",
     kind=Kind.IDENTITY,
     title="scheme C, homogeneous: squared coefficients times steps",
-    source=Source("ruan", "appendix A.4.3, (75)"),
+    citation=Citation("ruan", "appendix A.4.3, (75)"),
     forms=(
         Form(
             statement=Eq(total, E**2 * EE(1 / s_any) * weights, evaluate=False),
+            where=COEFFICIENTS_C,
         ),
         Form(
             variant="published@inactive",
             statement=Eq(total, E**2 * EE(inverse_any) * weights, evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_homogeneous_inactive,
             note="1/s counts as 0 for an inactive client",

@@ -31,10 +31,11 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, k, p
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn, s_drawn
 from fltheory.bounds.ruan._participation_laws import (
+    COEFFICIENTS_C,
     active,
     all_active,
     inverse_any,
@@ -43,7 +44,7 @@ from fltheory.bounds.ruan._participation_laws import (
     scheme_c_iid_inactive,
     weights_sum_to_one,
 )
-from fltheory.bounds.ruan._symbols import p_drawn, s_drawn
+from fltheory.bounds.symbols import E, N, k, p
 
 total = EE(Sum(p_drawn[k], (k, 1, N)) * Sum(p_drawn[k] * s_drawn[k], (k, 1, N)))
 share = EE(active[1])
@@ -52,14 +53,16 @@ claim = Claim(
     id="ruan.eq-76",
     kind=Kind.IDENTITY,
     title="scheme C, homogeneous: product of the two sums",
-    source=Source("ruan", "appendix A.4.3, (76)"),
+    citation=Citation("ruan", "appendix A.4.3, (76)"),
     forms=(
         Form(
             statement=Eq(total, E**2 * EE(1 / s_any), evaluate=False),
+            where=COEFFICIENTS_C,
         ),
         Form(
             variant="published@inactive",
             statement=Eq(total, E**2 * EE(inverse_any), evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_iid_inactive,
             note="1/s counts as 0 for an inactive client",
@@ -69,6 +72,7 @@ claim = Claim(
             statement=Eq(
                 total, E**2 * EE(inverse_any) * (share + (1 - share) * Sum(p[k] ** 2, (k, 1, N))), evaluate=False
             ),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_iid_inactive,
             note="independent clients, some of them inactive",

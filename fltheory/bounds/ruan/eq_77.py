@@ -19,17 +19,18 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, k, p
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn, s_drawn
 from fltheory.bounds.ruan._participation_laws import (
+    COEFFICIENTS_C,
     all_active,
     inverse,
     scheme_c_heterogeneous,
     scheme_c_heterogeneous_inactive,
     weights_sum_to_one,
 )
-from fltheory.bounds.ruan._symbols import p_drawn, s_drawn
+from fltheory.bounds.symbols import E, N, k, p
 
 total = EE(Sum(p_drawn[k], (k, 1, N)))
 
@@ -37,14 +38,16 @@ claim = Claim(
     id="ruan.eq-77",
     kind=Kind.IDENTITY,
     title="scheme C, heterogeneous: sum of coefficients",
-    source=Source("ruan", "appendix A.4.3, (77)"),
+    citation=Citation("ruan", "appendix A.4.3, (77)"),
     forms=(
         Form(
             statement=Eq(total, E * Sum(p[k] * EE(1 / s_drawn[k]), (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
         ),
         Form(
             variant="published@inactive",
             statement=Eq(total, E * Sum(p[k] * EE(inverse[k]), (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_heterogeneous_inactive,
             note="1/s counts as 0 for an inactive client",

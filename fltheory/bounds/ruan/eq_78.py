@@ -25,17 +25,18 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, k, p
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn, s_drawn
 from fltheory.bounds.ruan._participation_laws import (
+    COEFFICIENTS_C,
     all_active,
     inverse,
     scheme_c_heterogeneous,
     scheme_c_heterogeneous_inactive,
     weights_sum_to_one,
 )
-from fltheory.bounds.ruan._symbols import p_drawn, s_drawn
+from fltheory.bounds.symbols import E, N, k, p
 
 total = EE(Sum(p_drawn[k] ** 2, (k, 1, N)))
 
@@ -43,26 +44,32 @@ claim = Claim(
     id="ruan.eq-78",
     kind=Kind.IDENTITY,
     title="scheme C, heterogeneous: sum of squared coefficients",
-    source=Source("ruan", "appendix A.4.3, (78)"),
+    citation=Citation("ruan", "appendix A.4.3, (78)"),
     forms=(
         Form(
             statement=Eq(total, E**2 * Sum((p[k] * EE(1 / s_drawn[k])) ** 2, (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
         ),
         Form(
             variant="published@inactive",
             statement=Eq(total, E**2 * Sum((p[k] * EE(inverse[k])) ** 2, (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_heterogeneous_inactive,
             note="1/s counts as 0 for an inactive client",
         ),
         Form(
             variant="corrected",
+            intended=("published",),
             statement=Eq(total, E**2 * Sum(p[k] ** 2 * EE(1 / s_drawn[k] ** 2), (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
             note="the square belongs into the expectation",
         ),
         Form(
             variant="corrected@inactive",
+            intended=("published@inactive",),
             statement=Eq(total, E**2 * Sum(p[k] ** 2 * EE(inverse[k] ** 2), (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_heterogeneous_inactive,
             note="the square belongs into the expectation; 1/s counts as 0 for an inactive client",

@@ -20,17 +20,18 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, k, p
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn, s_drawn
 from fltheory.bounds.ruan._participation_laws import (
+    COEFFICIENTS_C,
     all_active,
     inverse,
     scheme_c_heterogeneous,
     scheme_c_heterogeneous_inactive,
     weights_sum_to_one,
 )
-from fltheory.bounds.ruan._symbols import p_drawn, s_drawn
+from fltheory.bounds.symbols import E, N, k, p
 
 total = EE(Sum(p_drawn[k] ** 2 * s_drawn[k], (k, 1, N)))
 
@@ -38,14 +39,16 @@ claim = Claim(
     id="ruan.eq-79",
     kind=Kind.IDENTITY,
     title="scheme C, heterogeneous: squared coefficients times steps",
-    source=Source("ruan", "appendix A.4.3, (79)"),
+    citation=Citation("ruan", "appendix A.4.3, (79)"),
     forms=(
         Form(
             statement=Eq(total, E**2 * Sum(p[k] ** 2 * EE(1 / s_drawn[k]), (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
         ),
         Form(
             variant="published@inactive",
             statement=Eq(total, E**2 * Sum(p[k] ** 2 * EE(inverse[k]), (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_heterogeneous_inactive,
             note="1/s counts as 0 for an inactive client",

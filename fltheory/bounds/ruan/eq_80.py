@@ -30,10 +30,11 @@ from __future__ import annotations
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import EE
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, N, k, l, p
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.symbols import p_drawn, s_drawn
 from fltheory.bounds.ruan._participation_laws import (
+    COEFFICIENTS_C,
     active,
     all_active,
     inverse,
@@ -41,7 +42,7 @@ from fltheory.bounds.ruan._participation_laws import (
     scheme_c_heterogeneous_inactive,
     weights_sum_to_one,
 )
-from fltheory.bounds.ruan._symbols import p_drawn, s_drawn
+from fltheory.bounds.symbols import E, N, k, l, p
 
 total = EE(Sum(p_drawn[k], (k, 1, N)) * Sum(p_drawn[k] * s_drawn[k], (k, 1, N)))
 
@@ -49,14 +50,16 @@ claim = Claim(
     id="ruan.eq-80",
     kind=Kind.IDENTITY,
     title="scheme C, heterogeneous: product of the two sums",
-    source=Source("ruan", "appendix A.4.3, (80)"),
+    citation=Citation("ruan", "appendix A.4.3, (80)"),
     forms=(
         Form(
             statement=Eq(total, E**2 * Sum(p[k] * EE(1 / s_drawn[k]), (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
         ),
         Form(
             variant="published@inactive",
             statement=Eq(total, E**2 * Sum(p[k] * EE(inverse[k]), (k, 1, N)), evaluate=False),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_heterogeneous_inactive,
             note="1/s counts as 0 for an inactive client",
@@ -66,6 +69,7 @@ claim = Claim(
             statement=Eq(
                 total, E**2 * Sum(p[k] * p[l] * EE(inverse[k] * active[l]), (k, 1, N), (l, 1, N)), evaluate=False
             ),
+            where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_heterogeneous_inactive,
             note="some clients inactive",

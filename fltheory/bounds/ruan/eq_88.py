@@ -26,12 +26,11 @@ from typing import Any
 
 from sympy import Eq, Le
 
-from fltheory.bounds._algebra import BigO
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source, Sweep, Sweeps
-from fltheory.bounds._space import Params, Real, Space
-from fltheory.bounds._symbols import E, tau
-from fltheory.bounds.ruan._shift_bounds import Gamma_gone, f_0, f_1, reached, tau_0
-from fltheory.bounds.ruan._symbols import V, gamma
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.flexible_participation.symbols import V, gamma
+from fltheory.bounds.ruan._shift_bounds import E, Gamma_gone, f_0, f_1, reached, tau, tau_0
+from fltheory.bounds.space import Params, Real, Space
 
 crossing = (1 - gamma) / E + Gamma_gone * reached / (E * V)
 
@@ -41,9 +40,9 @@ def realise(point: Params) -> dict[str, Any]:
     return {
         "E": point["E"],
         "tau_0": point["tau_0"],
-        "ruan_gamma": point["gamma"],
-        "ruan_V": point["V"],
-        "ruan_D": point["D"],
+        "gamma": point["gamma"],
+        "V": point["V"],
+        "D": point["D"],
         "Gamma_gone": point["Gamma"],
     }
 
@@ -69,7 +68,7 @@ claim = Claim(
     id="ruan.eq-88",
     kind=Kind.IDENTITY,
     title="crossing time for an increasing bound",
-    source=Source("ruan", "appendix A.6, (88)"),
+    citation=Citation("ruan", "appendix A.6, (88)"),
     forms=(
         Form(
             statement=Eq(f_0(tau_0), f_1(tau), evaluate=False),
@@ -79,7 +78,7 @@ claim = Claim(
             variant="published@order",
             statement=Le(crossing, BigO(Gamma_gone * tau_0 / V)),
             check=Sweeps(
-                source=constants,
+                instances=constants,
                 sweeps=(
                     Sweep("tau_0", decades, base),
                     Sweep("Gamma", decades, base),

@@ -48,17 +48,17 @@ from typing import Any
 import numpy as np
 from sympy import Eq, Ge, Le, sqrt
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source, Sweep, Sweeps
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E, tau
-from fltheory.bounds.ruan._shift_bounds import Gamma_gone, f_0, f_1, reached, tau_0
-from fltheory.bounds.ruan._symbols import D, V, gamma
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.flexible_participation.symbols import D, V, gamma
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.ruan._shift_bounds import E, Gamma_gone, f_0, f_1, reached, tau, tau_0
+from fltheory.bounds.space import Integer, Params, Real, Space
 
-C_1 = scalar("ruan_C_1", "C_1", "leading coefficient of the quadratic equation for the crossing time")
-C_2 = scalar("ruan_C_2", "C_2", "part of its linear coefficient")
-C_3 = scalar("ruan_C_3", "C_3", "part of its constant coefficient")
-other = scalar("tau_other", r"\tau'", "any round from the departure on")
+C_1 = scalar("C_1", "C_1", "leading coefficient of the quadratic equation for the crossing time", domain="nonnegative")
+C_2 = scalar("C_2", "C_2", "part of its linear coefficient")
+C_3 = scalar("C_3", "C_3", "part of its constant coefficient")
+other = scalar("tau_other", r"\tau'", "any round from the departure on", domain="nonnegative")
 
 definitions = ((C_1, D * E), (C_2, gamma * D + V * E - E * Gamma_gone), (C_3, V * (gamma - 1)))
 drop = E * V / reached
@@ -73,9 +73,9 @@ def realise(point: Params) -> dict[str, Any]:
     return {
         "E": point["E"],
         "tau_0": point["tau_0"],
-        "ruan_gamma": point["gamma"],
-        "ruan_V": point["V"],
-        "ruan_D": point["falling"] * point["E"] * point["V"] / at,
+        "gamma": point["gamma"],
+        "V": point["V"],
+        "D": point["falling"] * point["E"] * point["V"] / at,
         "Gamma_gone": least + point["Gamma"],
         "tau_other": point["tau_0"] + point["later"],
     }
@@ -103,18 +103,21 @@ claim = Claim(
     id="ruan.eq-89",
     kind=Kind.IDENTITY,
     title="crossing time for a decreasing bound",
-    source=Source("ruan", "appendix A.6, (89)"),
+    citation=Citation("ruan", "appendix A.6, (89)"),
     forms=(
         Form(statement=agree, where=(*definitions, (tau, tau_0 + printed))),
         Form(
             variant="published@order",
             statement=Le(root, BigO(sqrt(tau_0 * Gamma_gone))),
             where=definitions,
-            check=Sweeps(source=constants, sweeps=(Sweep("Gamma", tuple(10.0**power for power in range(1, 9)), base),)),
+            check=Sweeps(
+                instances=constants, sweeps=(Sweep("Gamma", tuple(10.0**power for power in range(1, 9)), base),)
+            ),
             note="the order in the last link, of the root with its denominator",
         ),
         Form(
             variant="corrected",
+            intended=("published",),
             statement=(agree, Ge((other - tau) * (f_0(other) - f_1(other)), 0)),
             where=(*definitions, (tau, tau_0 + root)),
             note="the root has the denominator 2 C_1; it is the only one from the departure on",

@@ -59,15 +59,16 @@ from typing import Any
 import numpy as np
 from sympy import Eq, Ge, Le, Max, Min, sqrt
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Method, Rejected, Source, Sweep, Sweeps
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import E
-from fltheory.bounds.ruan._symbols import D, V, gamma
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Method, Rejected, Sweep, Sweeps
+from fltheory.bounds.flexible_participation.symbols import D, V, gamma
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import E
 
-Gamma_dep = scalar("ruan_Gamma_dep", r"\Gamma_l", "gap of the departing client")
-tau_0 = scalar("ruan_tau_0", r"\tau_0", "round of the departure")
-remaining = scalar("ruan_remaining", r"(T - \tau_0)_{\min}", "smallest remaining time from which the rule excludes")
+Gamma_dep = scalar("Gamma_gone", r"\Gamma_l", "gap of the departing client", domain="nonnegative")
+tau_0 = scalar("tau_0", r"\tau_0", "round of the departure", domain="nonnegative")
+remaining = scalar("remaining", r"(T - \tau_0)_{\min}", "smallest remaining time from which the rule excludes")
 
 
 def realise(point: Params, *, all_rounds: bool) -> dict[str, Any]:
@@ -92,12 +93,12 @@ def realise(point: Params, *, all_rounds: bool) -> dict[str, Any]:
         raise Rejected("the rule excludes at once")
     return {
         "E": steps,
-        "ruan_gamma": offset,
-        "ruan_D": bias,
-        "ruan_V": start,
-        "ruan_Gamma_dep": gap,
-        "ruan_tau_0": point["tau_0"],
-        "ruan_remaining": threshold,
+        "gamma": offset,
+        "D": bias,
+        "V": start,
+        "Gamma_gone": gap,
+        "tau_0": point["tau_0"],
+        "remaining": threshold,
     }
 
 
@@ -125,7 +126,7 @@ def sweeps(*, all_rounds: bool) -> Sweeps:
     decades = (1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
     base = {"E": 5, "gamma": 100.0, "D": 1.0, "V": 1e4}
     return Sweeps(
-        source=thresholds(all_rounds=all_rounds),
+        instances=thresholds(all_rounds=all_rounds),
         sweeps=(
             Sweep("Gamma_l", decades, base | {"tau_0": 100.0}),
             Sweep("tau_0", decades, base | {"Gamma_l": 100.0}),
@@ -140,7 +141,7 @@ claim = Claim(
     id="ruan.eq-9",
     kind=Kind.RATE,
     title="remaining time for which excluding pays",
-    source=Source("ruan", "section 4.3, (9)"),
+    citation=Citation("ruan", "section 4.3, (9)"),
     forms=(
         Form(
             statement=printed,

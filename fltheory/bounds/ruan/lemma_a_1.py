@@ -43,18 +43,24 @@ import numpy as np
 from sympy import Eq
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._algebra import family, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Integers, Params
-from fltheory.bounds._symbols import E, tau
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.quantities import family, scalar
 from fltheory.bounds.ruan.eq_2 import coefficients, numbers, parameters, problem, terms
+from fltheory.bounds.space import Integer, Integers, Params
+from fltheory.bounds.symbols import E, tau
 
-w_virtual = family("w_virtual", r"\bar w_{<0>}", "virtual global model at a time", first=0)
-w_global = family("w_global", r"w_{<0> E}^{\mathcal{G}}", "global model at the start of a round", first=0)
-w_summed = family(
-    "w_summed", r"w_{<0> E}^{\mathcal{G},(11)}", "global model by (11) with the inner sum up to E - 1", first=0
+w_virtual = family("w_virtual", r"\bar w_{<0>}", "virtual global model at a time", first=0, shape=("times", "dim"))
+w_global = family(
+    "w_global", r"w_{<0> E}^{\mathcal{G}}", "global model at the start of a round", first=0, shape=("rounds", "dim")
 )
-T = scalar("rounds_run", "T", "number of rounds run")
+w_summed = family(
+    "w_summed",
+    r"w_{<0> E}^{\mathcal{G},(11)}",
+    "global model by (11) with the inner sum up to E - 1",
+    first=0,
+    shape=("rounds", "dim"),
+)
+T = scalar("rounds_run", "T", "number of rounds run", domain="integer>=0")
 
 
 def formula(point: Params, last: int) -> tuple[Any, Any]:
@@ -121,7 +127,7 @@ claim = Claim(
     id="ruan.lemma-a.1",
     kind=Kind.IDENTITY,
     title="the virtual sequence meets the global model",
-    source=Source("ruan", "Lemma A.1, (13)"),
+    citation=Citation("ruan", "Lemma A.1, (13)"),
     forms=(
         Form(
             variant="published@eq-2",
@@ -139,6 +145,7 @@ claim = Claim(
         ),
         Form(
             variant="corrected",
+            intended=("published@eq-11",),
             statement=(meets, Eq(w_summed[tau], w_global[tau], evaluate=False)),
             over=rounds,
             check=checked("eq-2"),

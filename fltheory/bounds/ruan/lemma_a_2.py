@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, NormSq
-from fltheory.bounds._claim import Assumption, Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space, ratio
-from fltheory.bounds._symbols import N, k, sigma_sq
-from fltheory.bounds.ruan._symbols import g, g_bar, p_tau
-from fltheory.problem import Origin
+from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.flexible_participation.symbols import g, g_bar, p_tau
+from fltheory.bounds.space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.symbols import N, k, sigma_sq
+from fltheory.problems.problem import Origin
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -49,7 +49,7 @@ claim = Claim(
     id="ruan.lemma-a.2",
     kind=Kind.LEMMA,
     title="variance of the weighted noise",
-    source=Source("ruan", "Lemma A.2, (14)"),
+    citation=Citation("ruan", "Lemma A.2, (14)"),
     forms=(
         Form(
             statement=Le(

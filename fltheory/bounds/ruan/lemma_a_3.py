@@ -22,17 +22,17 @@ from __future__ import annotations
 
 from sympy import Le, Sum
 
-from fltheory.bounds._algebra import EE, NormSq, Pos
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._symbols import E, G_sq, N, eta, i, k, p
-from fltheory.bounds.ruan._round import ROUNDS, bounded_gradients, steps_weighted
-from fltheory.bounds.ruan._symbols import p_tau, s_tau, w_bar, w_loc
+from fltheory.bounds.algebra import EE, NormSq, Pos
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.round import ROUNDS, bounded_gradients, steps_weighted
+from fltheory.bounds.flexible_participation.symbols import p_tau, s_tau, w_bar, w_loc
+from fltheory.bounds.symbols import E, G_sq, N, eta, i, k, p
 
 claim = Claim(
     id="ruan.lemma-a.3",
     kind=Kind.LEMMA,
     title="drift of local models inside a round",
-    source=Source("ruan", "Lemma A.3, (18)"),
+    citation=Citation("ruan", "Lemma A.3, (18)"),
     forms=(
         Form(
             statement=Le(

@@ -21,16 +21,20 @@ from typing import Any
 
 from sympy import Eq, Sum
 
-from fltheory.bounds._algebra import scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import F, N, k, l, n
-from fltheory.functions import Kinked
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.functions import Kinked
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.symbols import F, N, k, l, n
 
-w = scalar("w", "w", "any model")
-n_before = scalar("n_before", "n", "number of samples of all clients but the one that arrives")
-n_tilde = scalar("n_tilde", r"\tilde n", "number of samples of all clients with the one that arrives")
-p_tilde_l = scalar("p_tilde_l", r"\tilde p^l", "weight of the arriving client in the new objective")
+w = scalar("w", "w", "any model", shape=("dim",))
+n_before = scalar("n_before", "n", "number of samples of all clients but the one that arrives", domain="positive")
+n_tilde = scalar(
+    "n_tilde", r"\tilde n", "number of samples of all clients with the one that arrives", domain="positive"
+)
+p_tilde_l = scalar(
+    "p_tilde_l", r"\tilde p^l", "weight of the arriving client in the new objective", domain="probability"
+)
 F_old = scalar("F_old", "F(w)", "old global objective at the model")
 F_new = scalar("F_new", r"\tilde F(w)", "new global objective at the model")
 
@@ -61,7 +65,7 @@ claim = Claim(
     id="ruan.lemma-a.4",
     kind=Kind.IDENTITY,
     title="an arriving client's objective from the old and new global ones",
-    source=Source("ruan", "Lemma A.4, (81)"),
+    citation=Citation("ruan", "Lemma A.4, (81)"),
     forms=(
         Form(
             statement=Eq(F(l, w), 1 / p_tilde_l * (F_new - n_before / n_tilde * F_old), evaluate=False),

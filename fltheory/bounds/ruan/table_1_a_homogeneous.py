@@ -38,19 +38,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sympy import Le
+from sympy import Le, Min, Sum
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Claim, Form, Kind, Source, Sweep
-from fltheory.bounds._space import Params
-from fltheory.bounds._symbols import N, tau
+from fltheory.bounds.algebra import EE, BigO
+from fltheory.bounds.claim import Citation, Claim, Form, Kind, Sweep
+from fltheory.bounds.flexible_participation.observed import table_row
+from fltheory.bounds.flexible_participation.symbols import distance, s_drawn
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.ruan import theorem_3_1
 from fltheory.bounds.ruan._rates import BASE, MEANS, STEPS, Gamma_all, growing, rates, sigma_bar_sq
-from fltheory.bounds.ruan._symbols import distance
+from fltheory.bounds.space import Params
+from fltheory.bounds.symbols import N, k, tau
 from fltheory.participation import Participation
 from fltheory.participation.selection import Bernoulli
 
 over_complete = scalar(
-    "ruan_over_complete", r"\mathbb{E}[1/K_\tau]", "expected inverse of the number of complete clients"
+    "mean_inverse_K",
+    r"\mathbb{E}[1/K_\tau]",
+    "expected inverse of the number of complete clients",
+    domain="probability",
 )
 
 
@@ -68,21 +74,22 @@ def inverse_complete(point: Params, env: Any) -> float:
 
 
 base = {**BASE, "rarely": 2.0}
+definitions = (*MEANS, (over_complete, EE(1 / Sum(Min(s_drawn[k], 1), (k, 1, N)))))
 
 claim = Claim(
     id="ruan.table-1-A-homogeneous",
     kind=Kind.RATE,
     title="scheme A, homogeneous participation: rate",
-    source=Source("ruan", "Corollary 4.0.1, Table 1"),
+    citation=Citation("ruan", "Corollary 4.0.1, Table 1"),
     forms=(
         Form(
             statement=Le(distance, BigO((N**2 * over_complete + sigma_bar_sq + Gamma_all) / tau)),
-            where=MEANS,
+            where=definitions,
         ),
         Form(
             variant="sharp",
             statement=Le(distance, BigO(N * over_complete * (sigma_bar_sq + Gamma_all) / tau)),
-            where=MEANS,
+            where=definitions,
             note="N in place of its square, times noise and heterogeneity in place of the gradient bound",
         ),
     ),
@@ -97,6 +104,7 @@ claim = Claim(
             growing("rarely", 1.0, 6, base, factor=2),
             Sweep("N", (2, 3, 4, 5), {"tau": 40, "sigma_sq": 1.0, "spread": 1.0, "rarely": 4.0}),
         ),
-        ruan_over_complete=inverse_complete,
+        mean_inverse_K=inverse_complete,
     ),
+    observation=table_row(theorem_3_1.GAMMA, "A", heterogeneous=False),
 )

@@ -21,15 +21,16 @@ Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.2.
 
 from __future__ import annotations
 
-from fltheory.bounds._claim import Claim, Kind, Source
-from fltheory.bounds.ruan import _rates
+from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.ruan import _limit, _rates
 
 claim = Claim(
     id="ruan.table-1-B-heterogeneous",
     kind=Kind.RATE,
     title="scheme B, heterogeneous participation: remaining distance",
-    source=Source("ruan", "Corollary 4.0.1, Table 1"),
+    citation=Citation("ruan", "Corollary 4.0.1, Table 1"),
     forms=_rates.limit_forms("B"),
     uses=("ruan.theorem-3.1",),
     check=_rates.limits("B"),
+    observation=_limit.remaining(_rates.heterogeneous("B")),
 )

@@ -27,15 +27,20 @@ from __future__ import annotations
 
 from sympy import Le
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._space import Params
-from fltheory.bounds._symbols import tau
+from fltheory.bounds.algebra import EE, BigO
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.observed import table_row
+from fltheory.bounds.flexible_participation.symbols import distance, s_drawn
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.ruan import theorem_3_1
 from fltheory.bounds.ruan._rates import BASE, MEANS, STEPS, Gamma_all, growing, rates, sigma_bar_sq
-from fltheory.bounds.ruan._symbols import distance
+from fltheory.bounds.space import Params
+from fltheory.bounds.symbols import tau
 from fltheory.participation import BernoulliSteps, Participation
 
-mean_s = scalar("ruan_mean_s", r"\mathbb{E}[s_\tau]", "expected number of steps that a client completes")
+mean_s = scalar(
+    "mean_s", r"\mathbb{E}[s_\tau]", "expected number of steps that a client completes", domain="nonnegative"
+)
 
 
 def participation(point: Params) -> Participation:
@@ -51,8 +56,13 @@ claim = Claim(
     id="ruan.table-1-B-homogeneous",
     kind=Kind.RATE,
     title="scheme B, homogeneous participation: rate",
-    source=Source("ruan", "Corollary 4.0.1, Table 1"),
-    forms=(Form(statement=Le(distance, BigO((sigma_bar_sq + Gamma_all) / (tau * mean_s))), where=MEANS),),
+    citation=Citation("ruan", "Corollary 4.0.1, Table 1"),
+    forms=(
+        Form(
+            statement=Le(distance, BigO((sigma_bar_sq + Gamma_all) / (tau * mean_s))),
+            where=(*MEANS, (mean_s, EE(s_drawn[1]))),
+        ),
+    ),
     uses=("ruan.theorem-3.1",),
     check=rates(
         "B",
@@ -63,6 +73,7 @@ claim = Claim(
             growing("spread", 1.0, 6, base),
             growing("rarely", 4.0, 4, {**base, "tau": 8, "times": "rarely"}, factor=2),
         ),
-        ruan_mean_s=lambda point, env: STEPS / point["rarely"],
+        mean_s=lambda point, env: STEPS / point["rarely"],
     ),
+    observation=table_row(theorem_3_1.GAMMA, "B", heterogeneous=False),
 )

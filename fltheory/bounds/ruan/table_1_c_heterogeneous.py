@@ -61,13 +61,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sympy import Le, Sum
+from sympy import Le, Max, Min, Sum
 
-from fltheory.bounds._algebra import BigO, family, scalar
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._space import Params
-from fltheory.bounds._symbols import E, N, k, p, sigma_sq, tau
-from fltheory.bounds.ruan import _theorem
+from fltheory.bounds.algebra import EE, BigO, Smallest
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.observed import table_row
+from fltheory.bounds.flexible_participation.symbols import D, distance, mean_ps, s_drawn
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.ruan import theorem_3_1
 from fltheory.bounds.ruan._rates import (
     BASE,
     MEANS,
@@ -79,14 +80,25 @@ from fltheory.bounds.ruan._rates import (
     rounds_of,
     unequal,
 )
-from fltheory.bounds.ruan._symbols import D, distance, mean_ps
+from fltheory.bounds.space import Params
+from fltheory.bounds.symbols import E, N, k, p, sigma_sq, tau
 
-inactive = scalar("ruan_inactive", r"\sum_{t=0}^{\tau-1} I_t", "number of rounds with an inactive client")
-mean_inverse_of = family("ruan_mean_inverse_of", r"\mathbb{E}[1/s_\tau^{<0>}]", "expected inverse of a client's steps")
+inactive = scalar(
+    "inactive", r"\sum_{t=0}^{\tau-1} I_t", "expected number of rounds with an inactive client", domain="nonnegative"
+)
+mean_inverse_of = family(
+    "mean_inverse_of",
+    r"\mathbb{E}[1/s_\tau^{<0>}]",
+    "expected inverse of a client's steps",
+    shape=("clients",),
+    domain="probability",
+)
 mean_inverse_all = family(
-    "ruan_mean_inverse_all",
+    "mean_inverse_all",
     r"\mathbb{E}\left[\frac{\mathbf{1}[s_\tau^{<0>} > 0]}{s_\tau^{<0>}}\right]",
     "expected inverse of a client's steps, 0 if it is inactive",
+    shape=("clients",),
+    domain="probability",
 )
 
 
@@ -112,7 +124,14 @@ def claimed(factor: Any, inverse: Any) -> Any:
     return Le(distance, BigO((inactive * D + factor * (noise + Gamma_all)) / tau))
 
 
-definitions = (*MEANS, (D, _theorem.D_PRINTED))
+definitions = (
+    *MEANS,
+    (mean_ps, theorem_3_1.MEAN_PS),
+    (D, theorem_3_1.D_PRINTED),
+    (inactive, tau * EE(1 - Smallest(Min(s_drawn[k], 1), (k, 1, N)))),
+    (mean_inverse_all[k], EE(Min(s_drawn[k], 1) / Max(s_drawn[k], 1))),
+    (mean_inverse_of[k], mean_inverse_all[k] / EE(Min(s_drawn[k], 1))),
+)
 reliable = {**BASE, **RELIABLE}
 at_times = {**reliable, "seldom": 4.0}
 
@@ -120,7 +139,7 @@ claim = Claim(
     id="ruan.table-1-C-heterogeneous",
     kind=Kind.RATE,
     title="scheme C, heterogeneous participation: rate",
-    source=Source("ruan", "Corollary 4.0.1, Table 1"),
+    citation=Citation("ruan", "Corollary 4.0.1, Table 1"),
     forms=(
         Form(
             statement=claimed(1, mean_inverse_of),
@@ -149,8 +168,9 @@ claim = Claim(
             growing("seldom", 16.0, 7, at_times, factor=16),
             growing("idle", 1.0, 5, {**reliable, "spread": 0.0, "times": "idle"}, factor=2),
         ),
-        ruan_inactive=absences,
-        ruan_mean_inverse_of=inverses_if_active,
-        ruan_mean_inverse_all=inverses,
+        inactive=absences,
+        mean_inverse_of=inverses_if_active,
+        mean_inverse_all=inverses,
     ),
+    observation=table_row(theorem_3_1.GAMMA, "C", heterogeneous=True),
 )

@@ -32,16 +32,22 @@ from dataclasses import replace
 import numpy as np
 from sympy import Le
 
-from fltheory.bounds._algebra import BigO, scalar
-from fltheory.bounds._claim import Claim, Form, Kind, Source
-from fltheory.bounds._space import Params
-from fltheory.bounds._symbols import tau
+from fltheory.bounds.algebra import EE, BigO
+from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.observed import table_row
+from fltheory.bounds.flexible_participation.symbols import distance, s_drawn
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.ruan import theorem_3_1
 from fltheory.bounds.ruan._rates import BASE, MEANS, STEPS, Gamma_all, growing, rates, sigma_bar_sq
-from fltheory.bounds.ruan._symbols import distance
+from fltheory.bounds.space import Params
+from fltheory.bounds.symbols import tau
 from fltheory.participation import Participation, StepCounts
 
 mean_inverse = scalar(
-    "ruan_mean_inverse", r"\mathbb{E}[1/s_\tau]", "expected inverse of the steps that a client completes"
+    "mean_inverse",
+    r"\mathbb{E}[1/s_\tau]",
+    "expected inverse of the steps that a client completes",
+    domain="probability",
 )
 
 
@@ -54,7 +60,8 @@ def participation(point: Params) -> Participation:
 
 
 base = {**BASE, "slow": 2}
-extra = {"ruan_mean_inverse": lambda point, env: (1 + point["slow"]) / (2 * STEPS)}
+definitions = (*MEANS, (mean_inverse, EE(1 / s_drawn[1])))
+extra = {"mean_inverse": lambda point, env: (1 + point["slow"]) / (2 * STEPS)}
 in_time, in_noise = growing("tau", 20, 5, base, factor=2), growing("sigma_sq", 1.0, 7, base, factor=8)
 in_spread, in_slowness = growing("spread", 1.0, 6, base), growing("slow", 1, 5, {**base, "times": "slow"}, factor=2)
 runs = rates("C", participation, (in_time, in_noise, in_slowness), **extra)
@@ -63,20 +70,21 @@ claim = Claim(
     id="ruan.table-1-C-homogeneous",
     kind=Kind.RATE,
     title="scheme C, homogeneous participation: rate",
-    source=Source("ruan", "Corollary 4.0.1, Table 1"),
+    citation=Citation("ruan", "Corollary 4.0.1, Table 1"),
     forms=(
         Form(
             statement=Le(distance, BigO((sigma_bar_sq + Gamma_all) / (tau * mean_inverse**-1))),
-            where=MEANS,
+            where=definitions,
             check=replace(runs, sweeps=(in_time, in_noise, in_spread, in_slowness)),
         ),
         Form(
             variant="sharp",
             statement=Le(distance, BigO(sigma_bar_sq * mean_inverse / tau)),
-            where=MEANS,
+            where=definitions,
             note="heterogeneity does not matter to first order",
         ),
     ),
     uses=("ruan.theorem-3.1", "ruan.eq-73", "ruan.eq-74", "ruan.eq-75", "ruan.eq-76"),
     check=runs,
+    observation=table_row(theorem_3_1.GAMMA, "C", heterogeneous=False),
 )

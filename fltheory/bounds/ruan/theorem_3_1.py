@@ -82,30 +82,125 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
-from sympy import Le, Max
+from sympy import Gt, Le, Max, Sum
 
-from fltheory.bounds._algebra import Env
-from fltheory.bounds._claim import Claim, Experiments, Form, Kind, Source
-from fltheory.bounds._space import Space
-from fltheory.bounds._symbols import E, tau
-from fltheory.bounds.ruan import _limit, _theorem
+from fltheory.algorithms.ruan import Ruan
+from fltheory.bounds.algebra import EE, Differ, Env, Largest, Pos, Smallest, compiled
+from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Kind
+from fltheory.bounds.definitions import Definition
+from fltheory.bounds.flexible_participation import experiments
+from fltheory.bounds.flexible_participation.observed import main_bound
+from fltheory.bounds.flexible_participation.symbols import (
+    B_tau,
+    D,
+    M_tau,
+    V,
+    distance,
+    distance_start,
+    gamma,
+    mean_ps,
+    p_drawn,
+    s_drawn,
+    theta,
+    z_tau,
+)
+from fltheory.bounds.ruan import _limit
 from fltheory.bounds.ruan._limit import from_limit
-from fltheory.bounds.ruan._symbols import B_tau, D, M_tau, V, distance, distance_start, gamma
+from fltheory.bounds.space import Params, Space
+from fltheory.bounds.symbols import E, G_sq, Gamma, L, N, k, mu, p, sigma_sq, tau
+from fltheory.participation import Participation
+from fltheory.quadratic.problem import Quadratic
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.schedules import Inverse
+from fltheory.simulation.trajectories import Trajectories
+
+_ps = Sum(p_drawn[k] * s_drawn[k], (k, 1, N))
+_excess = Pos(Sum(p_drawn[k], (k, 1, N)) - 2)
+
+MEAN_PS = Sum(EE(p_drawn[k] * s_drawn[k]), (k, 1, N))
+GAMMA = Max(32 * E * (1 + theta) * L / (mu * mean_ps), 4 * E**2 * theta / mean_ps)
+D_PRINTED = 64 * E * Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / (mu * mean_ps)
+B_PRINTED = (
+    2 * (2 + theta) * L * Sum(p_drawn[k] * s_drawn[k] * Gamma[k], (k, 1, N))
+    + (2 + mu / (2 * (1 + theta) * L)) * E * (E - 1) * G_sq * (_ps + theta * _excess * _ps)
+    + 2 * E * G_sq * Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N))
+    + Sum(p_drawn[k] ** 2 * s_drawn[k] * sigma_sq[k], (k, 1, N))
+)
+V_PRINTED = Max(gamma**2 * distance_start, (16 * E / (mu * mean_ps)) ** 2 * EE(B_tau) / E)
+
+B_ROUND = B_PRINTED - (E + 5) * G_sq * Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N)) / 3
+"""What a round needs of it if a quarter of the distance inside the round is used, see (61)."""
+
+B_PROVED = B_PRINTED + (E - 3) * G_sq * Sum(p_drawn[k] ** 2 / p[k] * s_drawn[k], (k, 1, N))
+"""What a round needs of it if half of the distance inside the round is used, see Theorem 3.1."""
+
+D_PROVED = 40 * E * Sum(EE(p_drawn[k] * s_drawn[k]) * Gamma[k], (k, 1, N)) / (mu * mean_ps)
+NOISE_PROVED = (16 * E / (mu * mean_ps)) ** 2 * EE(B_tau) / (3 * E)
+"""The constants of the proof on the page of Theorem 3.1."""
+
+CONSTANTS: tuple[Definition, ...] = (
+    (mean_ps, MEAN_PS),
+    (gamma, GAMMA),
+    (D, D_PRINTED),
+    (B_tau, B_PRINTED),
+    (V, V_PRINTED),
+)
+"""Definitions of the theorem, in order."""
+
+ASSUMPTIONS = (
+    Assumption("some updates are aggregated", Gt(mean_ps, 0)),
+    experiments.BOUNDED_GRADIENTS,
+    experiments.BOUNDED_COEFFICIENTS,
+)
 
 
-def runs(
-    within: Callable[..., Env] = _theorem.setting, quantities: Callable[..., Env] = _theorem.quantities
-) -> Experiments:
+def staircase(env: Env, offset: Any = None) -> Inverse:
+    """Return the learning rate of the theorem; ``offset`` stands for another gamma."""
+    shift = compiled(GAMMA)(env) if offset is None else offset
+    return Inverse(scale=16 / (env["mu"] * env["mean_ps"]), shift=float(shift) / env["E"])
+
+
+def experiment(point: Params, *, rounds: int, within: Callable[..., Env] = experiments.setting) -> Experiment:
+    """Return the run of a point with the theorem's learning rate; ``within`` returns what the rate depends on."""
+    problem = experiments.quadratics(point)
+    participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=experiments.two_values(point))
+    return Experiment(
+        problem=problem,
+        algorithm=Ruan(scheme=point["scheme"]),
+        participation=participation,
+        rounds=rounds,
+        rate=staircase(within(problem, participation, point["scheme"])),
+    )
+
+
+def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> Env:
+    """Return the quantities of the theorem."""
+    assert isinstance(run.problem, Quadratic)
+    env = experiments.setting(run.problem, run.participation, point["scheme"]) | experiments.along(run, trajectories)
+    return env | {"M_tau": env["z"] * env["tau"]}
+
+
+def runs(within: Callable[..., Env] = experiments.setting, quantities: Callable[..., Env] = quantities) -> Experiments:
     """Return runs with the learning rate of a setting."""
     return Experiments(
-        space=Space(_theorem.clients()),
-        experiment=functools.partial(_theorem.experiment, rounds=24, within=within),
+        space=Space(experiments.clients()),
+        experiment=functools.partial(experiment, rounds=24, within=within),
         quantities=quantities,
         moments=True,
         effort=2,
     )
 
+
+def heterogeneous(coefficient: Any = p_drawn) -> Definition:
+    """Return the definition of whether participation is heterogeneous, for one law in all rounds."""
+    ratio = EE(coefficient[k] * s_drawn[k]) / p[k]
+    return z_tau, Differ(Largest(ratio, (k, 1, N)), Smallest(ratio, (k, 1, N)))
+
+
+HETEROGENEOUS: tuple[Definition, ...] = (heterogeneous(), (M_tau, z_tau * tau))
+"""Whether participation is heterogeneous, and in how many rounds so far it was."""
 
 bound = Le(distance, (M_tau * D + V) / (tau * E + gamma))
 
@@ -113,21 +208,23 @@ claim = Claim(
     id="ruan.theorem-3.1",
     kind=Kind.BOUND,
     title="convergence with flexible participation",
-    source=Source("ruan", "Theorem 3.1, (3)"),
+    citation=Citation("ruan", "Theorem 3.1, (3)"),
     forms=(
         Form(
             statement=bound,
-            where=_theorem.CONSTANTS,
+            where=(*CONSTANTS, *HETEROGENEOUS),
             note="D without the stray factor of its denominator, and the positive part of (57) in B",
         ),
         Form(
             variant="corrected",
             statement=bound,
             where=(
-                (gamma, _theorem.GAMMA),
-                (D, _theorem.D_PROVED),
-                (B_tau, _theorem.B_PROVED),
-                (V, Max(gamma * distance_start, _theorem.NOISE_PROVED)),
+                (mean_ps, MEAN_PS),
+                (gamma, GAMMA),
+                (D, D_PROVED),
+                (B_tau, B_PROVED),
+                (V, Max(gamma * distance_start, NOISE_PROVED)),
+                *HETEROGENEOUS,
             ),
             note="gamma for its square, a third of the noise with 3(E-1) for 2E, 40 for 64; with a proof that closes",
         ),
@@ -135,15 +232,18 @@ claim = Claim(
             variant="sharp@limit",
             statement=Le(from_limit, V / (tau * E + gamma)),
             where=(
-                (gamma, _theorem.GAMMA),
-                (B_tau, _theorem.B_PROVED),
-                (V, Max(gamma * distance_start, _theorem.NOISE_PROVED)),
+                (mean_ps, MEAN_PS),
+                (gamma, GAMMA),
+                (B_tau, B_PROVED),
+                (V, Max(gamma * distance_start, NOISE_PROVED)),
             ),
             check=runs(within=_limit.setting, quantities=_limit.quantities),
+            observation=_limit.observed(staircase),
             note="the limit of every scheme: the minimiser for the weights that clients get on average",
         ),
     ),
-    assumptions=_theorem.ASSUMPTIONS,
+    assumptions=ASSUMPTIONS,
     uses=("ruan.eq-62", "ruan.eq-63", "ruan.eq-64-65"),
     check=runs(),
+    observation=main_bound(GAMMA),
 )

@@ -42,13 +42,14 @@ from typing import Any
 
 from sympy import Le, sqrt
 
-from fltheory.bounds._algebra import Norm, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Params
-from fltheory.bounds._symbols import L, mu, w_star
-from fltheory.bounds.ruan._shift import SPACE, Gamma_l, n_l, shift, w_new
+from fltheory.bounds.algebra import Norm
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.objective_shift.clients import SPACE, Gamma_l, n_l, shift, w_new
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Params
+from fltheory.bounds.symbols import L, mu, w_star
 
-n_old = scalar("n_old", "n", "number of samples of all clients before the shift")
+n_old = scalar("n_old", "n", "number of samples of all clients before the shift", domain="positive")
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -72,7 +73,7 @@ claim = Claim(
     id="ruan.theorem-3.2-arrival",
     kind=Kind.LEMMA,
     title="objective shift when a client arrives",
-    source=Source("ruan", "Theorem 3.2, (4)"),
+    citation=Citation("ruan", "Theorem 3.2, (4)"),
     forms=(
         Form(statement=Le(moved, 2 * sqrt(2 * L) / mu * n_l / (n_old + n_l) * sqrt(Gamma_l))),
         Form(

@@ -42,14 +42,17 @@ from typing import Any
 
 from sympy import Le, sqrt
 
-from fltheory.bounds._algebra import Norm, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Params
-from fltheory.bounds._symbols import L, mu, w_star
-from fltheory.bounds.ruan._shift import SPACE, n_l, shift, w_new
+from fltheory.bounds.algebra import Norm
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.objective_shift.clients import SPACE, n_l, shift, w_new
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Params
+from fltheory.bounds.symbols import L, mu, w_star
 
-n_all = scalar("n_all", "n", "number of samples of all clients, the departing one included")
-Gamma_left = scalar("Gamma_left", r"\tilde\Gamma_l", "gap of the departing client at the new minimiser")
+n_all = scalar("n_all", "n", "number of samples of all clients, the departing one included", domain="positive")
+Gamma_left = scalar(
+    "Gamma_left", r"\tilde\Gamma_l", "gap of the departing client at the new minimiser", domain="nonnegative"
+)
 
 
 def realise(point: Params) -> dict[str, Any]:
@@ -73,7 +76,7 @@ claim = Claim(
     id="ruan.theorem-3.2-departure",
     kind=Kind.LEMMA,
     title="objective shift when a client departs",
-    source=Source("ruan", "Theorem 3.2, (5)"),
+    citation=Citation("ruan", "Theorem 3.2, (5)"),
     forms=(
         Form(statement=Le(moved, 2 * sqrt(2 * L) / mu * n_l / n_all * sqrt(Gamma_left))),
         Form(

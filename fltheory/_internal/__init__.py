@@ -1,0 +1,1 @@
+"""Infrastructure that no user imports: arguments, random streams, processes, provenance, compiled loops."""

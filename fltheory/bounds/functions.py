@@ -1,0 +1,150 @@
+r"""Families of smooth, strongly convex functions in exact arithmetic.
+
+Lemmas of convex optimisation are usually tight on functions made of few quadratic pieces. Two families cover them:
+
+* :class:`Kinked`: sums over coordinates of functions of one variable whose derivative is piecewise linear, with slope
+  ``left`` below a knot and ``right`` above it,
+
+  .. math:: \phi(x) = P(x) - P(c) - P'(c)(x - c), \qquad
+     P(x) = \tfrac12 a \min(x - \kappa, 0)^2 + \tfrac12 b \max(x - \kappa, 0)^2 ,
+
+  so that :math:`\phi` has its minimum 0 at :math:`c`. Slopes in :math:`[\mu, L]` make it :math:`\mu`-strongly convex
+  and :math:`L`-smooth. A knot at the minimiser, or slopes that agree, are special cases.
+* :class:`Turned`: quadratics in the plane whose axes are turned by a rational rotation, so that Hessians do not
+  commute.
+
+Everything is arithmetic on the numbers given: floats give floats, SymPy rationals give rationals, minimisers of
+weighted sums included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+Numbers = Any
+"""An array of floats, or an object array of rationals."""
+
+
+class Functions(Protocol):
+    """One function per client, all with minimum 0."""
+
+    def value(self, client: int, w: Numbers) -> Any:
+        """Return the value of a client's function (clients from 0) at a vector."""
+        ...
+
+    def gradient(self, client: int, w: Numbers) -> Numbers:
+        """Return its gradient."""
+        ...
+
+    def minimiser(self, weights: Numbers) -> Numbers:
+        """Return the minimiser of the weighted sum."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Kinked:
+    """Separable functions with one kink in the derivative per coordinate; all arrays ``(clients, dim)``.
+
+    >>> f = Kinked(centre=np.array([[0.0], [2.0]]), knot=np.zeros((2, 1)), left=np.ones((2, 1)), right=np.ones((2, 1)))
+    >>> float(f.value(1, np.array([0.0]))), f.minimiser(np.array([0.5, 0.5])).tolist()
+    (2.0, [1.0])
+    """
+
+    centre: Numbers
+    knot: Numbers
+    left: Numbers
+    right: Numbers
+
+    def value(self, client: int, w: Numbers) -> Any:
+        a, b, knot, centre = self.left[client], self.right[client], self.knot[client], self.centre[client]
+        at, bottom = _piece(w - knot, a, b), _piece(centre - knot, a, b)
+        return (at - bottom - _piece_slope(centre - knot, a, b) * (w - centre)).sum(axis=-1)
+
+    def gradient(self, client: int, w: Numbers) -> Numbers:
+        a, b, knot, centre = self.left[client], self.right[client], self.knot[client], self.centre[client]
+        return _piece_slope(w - knot, a, b) - _piece_slope(centre - knot, a, b)
+
+    def minimiser(self, weights: Numbers) -> Numbers:
+        out = np.array(self.centre[0])
+        for axis in range(out.shape[0]):
+            out[axis] = self._zero(weights, axis)
+        return out
+
+    def _zero(self, weights: Numbers, axis: int) -> Any:
+        """Return where the weighted derivative along one axis vanishes: it is increasing and linear between knots."""
+        counted = [k for k in range(len(weights)) if weights[k] != 0]
+        # Beyond its last knot the derivative has one slope for good; start in the leftmost piece and walk right.
+        knots = sorted(self.knot[k, axis] for k in counted)
+        for piece in range(len(knots) + 1):
+            low = knots[piece - 1] if piece > 0 else None
+            high = knots[piece] if piece < len(knots) else None
+            inside: Any = high if low is None else low
+            slope: Any = 0
+            at: Any = 0
+            for k in counted:
+                a, b, knot, centre = (x[k, axis] for x in (self.left, self.right, self.knot, self.centre))
+                right = low is not None and knot <= low
+                slope = slope + weights[k] * (b if right else a)
+                at = at + weights[k] * (_piece_slope(inside - knot, a, b) - _piece_slope(centre - knot, a, b))
+            zero = inside - at / slope
+            if high is None or zero <= high:
+                return zero
+        raise AssertionError("an increasing derivative has a zero")  # pragma: no cover
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Turned:
+    r"""Quadratics in the plane: eigenvalues ``(clients, 2)``, axes turned by the angle :math:`2\arctan h`.
+
+    >>> f = Turned(centre=np.zeros((1, 2)), eigenvalues=np.array([[1.0, 3.0]]), turn=np.array([1.0]))
+    >>> f.gradient(0, np.array([0.0, 1.0])).tolist()
+    [0.0, 1.0]
+    """
+
+    centre: Numbers
+    eigenvalues: Numbers
+    turn: Numbers
+
+    def hessian(self, client: int) -> Numbers:
+        """Return the Hessian of a client, shape ``(2, 2)``."""
+        h = self.turn[client]
+        cosine, sine = (1 - h * h) / (1 + h * h), 2 * h / (1 + h * h)
+        low, high = self.eigenvalues[client]
+        off = cosine * sine * (low - high)
+        entries = [[cosine**2 * low + sine**2 * high, off], [off, sine**2 * low + cosine**2 * high]]
+        return np.array(entries, dtype=np.asarray(self.centre).dtype)
+
+    def value(self, client: int, w: Numbers) -> Any:
+        away = w - self.centre[client]
+        return (away * self.gradient(client, w)).sum() / 2
+
+    def gradient(self, client: int, w: Numbers) -> Numbers:
+        return self.hessian(client).dot(w - self.centre[client])
+
+    def minimiser(self, weights: Numbers) -> Numbers:
+        total = sum(weights[k] * self.hessian(k) for k in range(len(weights)))
+        pull = sum(weights[k] * self.hessian(k).dot(self.centre[k]) for k in range(len(weights)))
+        (a, b), (_, c) = total
+        determinant = a * c - b * b
+        return np.array([(c * pull[0] - b * pull[1]) / determinant, (a * pull[1] - b * pull[0]) / determinant])
+
+
+def one_based(functions: Functions) -> dict[str, Callable[..., Any]]:
+    """Return value and gradient as the quantities ``F`` and ``grad_F`` of statements, with clients counted from 1."""
+    return {
+        "F": lambda client, w: functions.value(int(client) - 1, w),
+        "grad_F": lambda client, w: functions.gradient(int(client) - 1, w),
+    }
+
+
+def _piece(x: Numbers, left: Numbers, right: Numbers) -> Numbers:
+    below, above = np.minimum(x, 0), np.maximum(x, 0)
+    return (left * below * below + right * above * above) / 2
+
+
+def _piece_slope(x: Numbers, left: Numbers, right: Numbers) -> Numbers:
+    return left * np.minimum(x, 0) + right * np.maximum(x, 0)

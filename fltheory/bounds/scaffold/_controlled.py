@@ -1,0 +1,135 @@
+r"""Rounds of SCAFFOLD with control variates that are random: the instances of Lemmas 11 to 13.
+
+:func:`rounds`: the round that a lemma is about is the first one, with any control variates :math:`c_i^0`, or the second
+one, before which model and control variates depend on who was sampled first.
+
+:func:`lasting`: many rounds. Clients have the same curvature :math:`\beta` and different minimisers in one dimension,
+one of :math:`N` is sampled, one local step, no noise. With :math:`x` for :math:`x^r - x^*` and :math:`c_i` for
+:math:`c_i^r - \nabla f_i(x^*)`, in units in which :math:`\beta = 1`, client :math:`i` makes
+:math:`x \leftarrow (1 - \tilde\eta)x - \tilde\eta c + \tilde\eta c_i` and then :math:`c_i \leftarrow x`. All
+:math:`c_i^0` are equal, so that clients are exchangeable and all second moments follow from four:
+:math:`\mathbb Ex^2`, :math:`\mathbb Exc_i`, :math:`\mathbb Ec_i^2`, :math:`\mathbb Ec_ic_j`. :math:`c_i^0` may be
+such that :math:`\mathbb E[c_i^{r-1}]` vanishes: control variates that are wrong in every outcome, and right on
+average.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fltheory.bounds.claim import Instances, Method
+from fltheory.bounds.scaffold._round import ROUND, State, advance, begin, federation, sampled, spread
+from fltheory.bounds.space import Choice, Integer, Params, Real, Space
+
+SPACE = Space(
+    {
+        **ROUND,
+        "earlier": Integer(0, 1),
+        "control": Real(-3, 3, shape=("N", "d")),
+    }
+)
+
+
+def rounds(largest: int) -> Instances:
+    """Return the instances with effective steps of at most one over ``largest`` times the smoothness."""
+    return Instances(space=SPACE, realise=_realise(largest))
+
+
+def _realise(largest: int) -> Callable[[Params], dict[str, Any]]:
+    def realise(point: Params) -> dict[str, Any]:
+        made = federation(point)
+        size = point["step"] / (largest * made.beta)
+        eta_l = size / (point["K"] * point["eta_g"])
+        goal = made.gradients(made.x_star[None])[0]
+        state = begin(point, goal + point["control"])
+        for _ in range(point["earlier"]):
+            state, _ = advance(point, made, state, eta_l, controlled=True)
+        after, moved = advance(point, made, state, eta_l, controlled=True)
+        sigma = spread(point)
+        moves = after.x - np.concatenate([state.x] * (len(after.x) // len(state.x)))
+        return {
+            "N": point["N"],
+            "S": sampled(point),
+            "K": point["K"],
+            "mu": made.mu,
+            "beta": made.beta,
+            "sigma_sq": sigma * sigma,
+            "eta_g": point["eta_g"],
+            "eta_tilde": size,
+            "gap": state.mean(made.gap(state.x)),
+            "drift": state.mean(moved),
+            "lag": _lag(state, goal) * made.share,
+            "full_lag": state.mean(made.squares(state.c - goal[None])),
+            "lag_next": _lag(after, goal) * made.share,
+            "moved_sq": after.mean((moves * moves).sum(axis=1)),
+        }
+
+    return realise
+
+
+def lasting(largest: int) -> Instances:
+    """Return many rounds, with effective steps of at most one over ``largest`` times the smoothness."""
+    return Instances(
+        space=Space(
+            {
+                "N": Integer(2, 600),
+                "laps": Real(0, 4),
+                "beta": Real(0.1, 10, log=True),
+                "step": Real(0.1, 1),
+                "eta_g": Real(1, 10, log=True),
+                "cancelled": Choice(("yes", "no")),
+                "control": Real(-3, 3),
+            }
+        ),
+        realise=functools.partial(_lasting, largest=largest),
+        method=Method.EXACT,
+        rational=False,
+    )
+
+
+def _lasting(point: Params, *, largest: int) -> dict[str, Any]:
+    number, beta = int(point["N"]), float(point["beta"])
+    past = int(point["laps"] * number)
+    eta, share = float(point["step"]) / largest, 1 / number
+    # The expected control variate is keep * first + reached after the rounds so far, the start at distance one.
+    keep, reached, at = 1.0, 0.0, 1.0
+    for _ in range(past):
+        keep, reached, at = (1 - share) * keep, (1 - share) * reached + share * at, (1 - eta) * at
+    first = -reached / keep if point["cancelled"] == "yes" else float(point["control"])
+    xx, xc, cc, other = 1.0, first, first**2, first**2
+    for _ in range(past):
+        mixed = share * cc + (1 - share) * other
+        xx, xc, cc, other = (
+            (1 - eta) ** 2 * xx + eta**2 * (cc - mixed),
+            share * (1 - eta) * xx + (1 - share) * ((1 - eta) * xc - eta * (mixed - other)),
+            share * xx + (1 - share) * cc,
+            2 * share * xc + (1 - 2 * share) * other,
+        )
+    mean = keep * first + reached
+    direction = xx + (1 - share) * (cc - other)
+    return {
+        "N": number,
+        "S": 1,
+        "K": 1,
+        "mu": beta,
+        "beta": beta,
+        "sigma_sq": 0.0,
+        "eta_g": float(point["eta_g"]),
+        "eta_tilde": eta / beta,
+        "gap": beta * xx / 2,
+        "drift": (eta / float(point["eta_g"])) ** 2 * direction,
+        "lag": (beta * mean) ** 2,
+        "full_lag": beta**2 * cc,
+        "lag_next": (beta * ((1 - share) * mean + share * at)) ** 2,
+        "moved_sq": eta**2 * direction,
+    }
+
+
+def _lag(state: State, goal: Any) -> Any:
+    """Return the squared distances of the expected control variates from the goal, all clients together."""
+    off = state.mean(state.c) - goal
+    return (off * off).sum()

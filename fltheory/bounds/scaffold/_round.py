@@ -1,0 +1,175 @@
+r"""Rounds of FedAvg and SCAFFOLD on all outcomes of noise and of the sampling of clients.
+
+Clients have separable functions with one kink of the derivative per coordinate, with slopes in :math:`[\mu, \beta]`;
+the minimiser of their mean is exact. The noise of client :math:`i` in step :math:`k` is :math:`\pm\sigma` along an
+axis, by a coin of its own, or there is none where outcomes would be too many. A state is a list of outcomes:
+probabilities ``(outcomes,)``, server models ``(outcomes, dim)``, control variates ``(outcomes, clients, dim)``. The
+drift
+
+.. math:: \mathcal E_r = \frac1{KN}\sum_{k=1}^K\sum_{i=1}^N\mathbb E\|y_{i,k}^r - x^{r-1}\|^2
+
+is that of all clients, sampled or not, as the paper defines it. Everything works on floats and on rationals.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fltheory.bounds.functions import Kinked
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Choice, Integer, Parameter, Params, Real, ratio
+
+MOST_PATTERNS = 4
+"""Most patterns of the noise of all sampled clients in one round; beyond that there is no noise."""
+
+gap = scalar("gap", r"(\mathbb E[f(x^{r-1})] - f(x^*))", "expected gap before the round", domain="nonnegative")
+drift = scalar("drift", r"\mathcal E_r", "drift of the clients in the round", domain="nonnegative")
+x_next = scalar("x_next", "x^r", "server model after the round", random=True, shape=("dim",))
+moved_sq = scalar(
+    "moved_sq", r"\mathbb E\|x^r - x^{r-1}\|^2", "expected squared move of the server's model", domain="nonnegative"
+)
+x_star = scalar("x_star", r"x^*", "minimiser of the objective", shape=("dim",))
+lag = scalar(
+    "lag",
+    r"\mathcal C_{r-1}",
+    "control-lag before the round, of the expected control variates",
+    domain="nonnegative",
+)
+full_lag = scalar(
+    "full_lag",
+    r"\mathcal C'_{r-1}",
+    "expected squared distance of the control variates from the gradients at the minimiser, mean over clients",
+    domain="nonnegative",
+)
+lag_next = scalar("lag_next", r"\mathcal C_r", "control-lag after the round", domain="nonnegative")
+
+CLIENTS: dict[str, Parameter] = {
+    "d": Integer(1, 2),
+    "N": Integer(1, 3),
+    "beta": Real(0.1, 10, log=True),
+    "condition": Real(1, 1e4, log=True),
+    "centre": Real(-3, 3, shape=("N", "d")),
+    "knot": Real(-3, 3, shape=("N", "d")),
+    "left": Real(0, 1, shape=("N", "d")),
+    "right": Real(0, 1, shape=("N", "d")),
+    "start": Real(-3, 3, shape=("d",)),
+}
+ROUND: dict[str, Parameter] = {
+    **CLIENTS,
+    "K": Integer(1, 3),
+    "S": Integer(1, 3),
+    "noisy": Choice(("no", "yes")),
+    "sigma": Real(0, 3),
+    "step": Real(0.01, 1, log=True),
+    "eta_g": Real(1, 10, log=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Outcomes: their probabilities, models, control variates."""
+
+    chance: Any
+    x: Any
+    c: Any
+
+    def mean(self, values: Any) -> Any:
+        """Return the expectation of values, one per outcome on the first axis."""
+        weights = np.asarray(self.chance)
+        return (weights.reshape(-1, *[1] * (np.asarray(values).ndim - 1)) * values).sum(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Federation:
+    """The clients of a point, with the minimiser of their mean."""
+
+    functions: Kinked
+    number: int
+    mu: Any
+    beta: Any
+    share: Any
+    x_star: Any
+
+    def gap(self, x: Any) -> Any:
+        """Return the gap of models, shape ``(outcomes,)``."""
+        at = [self.value(w) - self.value(self.x_star) for w in x]
+        return np.array(at, dtype=np.asarray(x).dtype)
+
+    def value(self, w: Any) -> Any:
+        """Return the objective at one model."""
+        return sum(self.functions.value(i, w) for i in range(self.number)) * self.share
+
+    def gradients(self, x: Any) -> Any:
+        """Return all clients' gradients at models, shape ``(outcomes, clients, dim)``."""
+        return np.stack([self.functions.gradient(i, x) for i in range(self.number)], axis=1)
+
+    def squares(self, vectors: Any) -> Any:
+        """Return the mean over clients of squared norms, shape ``(outcomes,)``."""
+        return (vectors * vectors).sum(axis=(1, 2)) * self.share
+
+
+def federation(point: Params) -> Federation:
+    """Return the clients of a point."""
+    number, high = point["N"], point["beta"]
+    low = high / point["condition"]
+    slopes = {side: low + (high - low) * point[side] for side in ("left", "right")}
+    functions = Kinked(centre=point["centre"], knot=point["knot"], **slopes)
+    share = ratio(point, 1, number)
+    return Federation(functions, number, low, high, share, functions.minimiser([share] * number))
+
+
+def sampled(point: Params) -> int:
+    """Return how many clients are sampled."""
+    return int(min(point["S"], point["N"]))
+
+
+def spread(point: Params) -> Any:
+    """Return the standard deviation of the noise: none if there would be too many outcomes."""
+    few = 2 ** (point["K"] * sampled(point)) <= MOST_PATTERNS
+    return point["sigma"] if few and point["noisy"] == "yes" and point["sigma"] > 0 else 0 * point["sigma"]
+
+
+def advance(point: Params, made: Federation, state: State, eta_l: Any, *, controlled: bool) -> tuple[State, Any]:
+    """Return the state after a round with the drift of the round, per outcome of the state before.
+
+    ``controlled`` is SCAFFOLD with option II, else FedAvg.
+    """
+    sigma, steps, size = spread(point), point["K"], sampled(point)
+    patterns = np.array(list(itertools.product((-1, 1), repeat=steps)) if sigma > 0 else [(0,) * steps])
+    centre = state.c.sum(axis=1) * made.share
+    ends, means, drift = [], [], 0
+    for i in range(made.number):
+        y = np.repeat(state.x[:, None], len(patterns), axis=1)
+        total = 0 * y
+        for k in range(steps):
+            g = made.functions.gradient(i, y)
+            along = (np.arange(y.shape[-1]) == (i + k) % y.shape[-1]).astype(int)
+            g = g + sigma * patterns[None, :, k, None] * along
+            total = total + g
+            y = y - eta_l * (g + (centre - state.c[:, i])[:, None] if controlled else g)
+            away = y - state.x[:, None]
+            drift = drift + (away * away).sum(axis=2).sum(axis=1) / len(patterns)
+        ends.append(y)
+        means.append(total / steps)
+    subsets = list(itertools.combinations(range(made.number), size))
+    chances, models, controls = [], [], []
+    for subset in subsets:
+        for pattern in itertools.product(range(len(patterns)), repeat=size):
+            moved = sum(ends[i][:, p] - state.x for i, p in zip(subset, pattern, strict=True))
+            c = state.c.copy()
+            for i, p in zip(subset, pattern, strict=True):
+                c[:, i] = means[i][:, p]
+            chances.append(state.chance / (len(subsets) * len(patterns) ** size))
+            models.append(state.x + point["eta_g"] * moved / size)
+            controls.append(c)
+    after = State(np.concatenate(chances), np.concatenate(models), np.concatenate(controls))
+    return after, drift / steps * made.share
+
+
+def begin(point: Params, controls: Any) -> State:
+    """Return the one outcome at the start."""
+    return State(np.array([ratio(point, 1, 1)]), point["start"][None], controls[None])

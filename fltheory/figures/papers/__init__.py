@@ -1,1 +1,0 @@
-"""Figures and tables of the papers, one file each."""

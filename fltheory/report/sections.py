@@ -1,0 +1,116 @@
+"""The section of one claim: what is stated, in which symbols, what comes out, and on which evidence."""
+
+from __future__ import annotations
+
+import html
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fltheory.bounds import catalogue
+from fltheory.bounds.plain_text import plain
+from fltheory.bounds.quantities import Role, declared_in
+from fltheory.errors import WorkerLost
+from fltheory.report.formulas import mathml
+from fltheory.report.markup import page
+from fltheory.report.wording import equation, form_name, number, paper_name, why
+from fltheory.validation.counterexamples import file_of, replay_command
+from fltheory.validation.summary import printed
+
+BETWEEN = r",\quad "
+"""Between a statement, its ranges and its definitions, each of which gets a line of its own."""
+
+
+def parts(latex: str) -> list[str]:
+    """Return the statement, ranges and definitions of a form, one formula each."""
+    return [mathml(part) for part in latex.split(BETWEEN)]
+
+
+def section(
+    entry: Mapping[str, Any], found: catalogue.Entry | None, kept: Path, folders: tuple[Path, ...]
+) -> dict[str, Any]:
+    """Return what the page shows of a claim; ``kept`` is the folder of saved counterexamples.
+
+    ``found`` is ``None`` for a claim whose page ended the process that made it.
+    """
+    forms = [_form(form, kept, folders) for form in entry["forms"]]
+    first: dict[str, str] = {}
+    for form in forms:
+        # Readings that differ in what is run, not in what is stated, show their formulas once.
+        form["same"] = first.get(form["latex"], "")
+        first.setdefault(form["latex"], form["name"])
+    return {
+        **entry,
+        "verdict": printed(entry),
+        "paper_name": paper_name(entry["paper"]),
+        "page": _page(found),
+        "symbols": _symbols(found),
+        "assumptions": _assumptions(entry),
+        "forms": forms,
+        "published": [form for form in forms if form["variant"].startswith("published")],
+        "ours": [form for form in forms if not form["variant"].startswith("published")],
+        "tip": plain(entry["forms"][0]["latex"].split(BETWEEN)[0]) if entry["forms"] else "",
+    }
+
+
+def _form(form: Mapping[str, Any], kept: Path, folders: tuple[Path, ...]) -> dict[str, Any]:
+    counterexample = form["counterexample"]
+    return {
+        **form,
+        "name": form_name(form["variant"]),
+        "mathml": parts(form["latex"]),
+        "why": why(form),
+        "instance": _instance(counterexample) if counterexample else None,
+        "replay": replay_command(kept / file_of(form["id"], form["variant"]), folders),
+    }
+
+
+def _assumptions(entry: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the assumptions of all forms, each of them once."""
+    found = {(a["name"], a["statement"]): a for form in entry["forms"] for a in form["assumptions"]}
+    return [
+        {"name": name, "mathml": mathml(statement, block=False), "origin": a["origin"]}
+        for (name, statement), a in found.items()
+    ]
+
+
+def _instance(counterexample: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an instance: what has one value, and a table of what has one per outcome."""
+    rows = counterexample.get("quantities", ())
+    random = [row for row in rows if len(row["values"]) > 1]
+    return {
+        "fixed": [equation(row) for row in rows if len(row["values"]) == 1],
+        "outcomes": range(1, max((len(row["values"]) for row in random), default=0) + 1),
+        "random": [
+            {"symbol": mathml(row["symbol"], block=False), "values": [number(value) for value in row["values"]]}
+            for row in random
+        ],
+    }
+
+
+def _symbols(found: catalogue.Entry | None) -> list[dict[str, str]]:
+    """Return every symbol of a claim with its meaning; none if it cannot be loaded."""
+    if found is None:
+        return []
+    try:
+        claim = found.load()
+    except Exception:  # the file of a claim may be a user's; its page says what is wrong
+        return []
+    known = declared_in(claim.id, (part for form in claim.forms for part in form.parts()))
+    rows = []
+    for quantity in sorted(known.values(), key=lambda quantity: quantity.name):
+        if quantity.role is Role.INDEX:
+            continue
+        rows.append({"symbol": mathml(quantity.with_indices, block=False), "meaning": quantity.meaning})
+    return rows
+
+
+def _page(found: catalogue.Entry | None) -> str:
+    """Return the page of a claim; one that cannot be loaded or read must not cost the pages of all others."""
+    try:
+        if found is None:
+            raise WorkerLost
+        return page(inspect.getdoc(found.module()) or "")
+    except Exception as error:  # the file of a claim may be a user's
+        return f"<p>This page cannot be shown: {html.escape(f'{type(error).__name__}: {error}')}</p>"

@@ -1,0 +1,92 @@
+"""The terms of every round of an experiment, built once for all rounds that have the same law."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+
+from fltheory._internal import seeding
+from fltheory._internal.arguments import Floats
+from fltheory._internal.seeding import Purpose
+from fltheory.algorithms.base import Algorithm
+from fltheory.errors import NotApplicable
+from fltheory.problems.oracle import Round
+from fltheory.simulation.experiment import Experiment
+
+
+class Terms:
+    """Asks an experiment's participation for rounds, with its problem's weights and its learning rates.
+
+    The algorithm's own chances are drawn, or listed, together with who takes part.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        stationary = experiment.participation.is_stationary
+        self.stationary = stationary
+        self._chances = experiment.algorithm.chances(experiment.participation.local_steps)
+        self._keep_sample = stationary and experiment.participation.is_deterministic(0)
+        self._outcomes: dict[bytes, list[tuple[float, Round]]] = {}
+        self._sample: Round | None = None
+
+    def sample(self, index: int, *, seed: int, replicates: range) -> Round:
+        """Return round ``index`` as drawn for a block of replicates."""
+        experiment, rates = self._experiment, self._experiment.rates_at(index)
+        if self._sample is not None:
+            work = dataclasses.replace(self._sample, index=index, rates=rates)
+        else:
+            problem = experiment.problem
+            work = experiment.participation.round(
+                index, rates, problem.weights, problem.sample_counts, seed=seed, replicates=replicates
+            )
+            if self._keep_sample:
+                self._sample = work
+        if not self._chances:
+            return work
+        draws = own_draws(experiment.algorithm, work.local_steps, index, seed=seed, replicates=replicates)
+        return dataclasses.replace(work, draws=draws)
+
+    def outcomes(self, index: int, *, limit: int) -> list[tuple[float, Round]]:
+        """Return every possible round ``index`` with its probability; raises if there are more than ``limit``."""
+        experiment, rates = self._experiment, self._experiment.rates_at(index)
+        key = b"" if self.stationary else experiment.participation.law_key(index)
+        if key in self._outcomes:
+            kept = self._outcomes[key]
+            return [(chance, dataclasses.replace(work, index=index, rates=rates)) for chance, work in kept]
+        problem = experiment.problem
+        listed = experiment.participation.round_outcomes(
+            index, rates, problem.weights, problem.sample_counts, limit=limit
+        )
+        self._outcomes[key] = self._with_draws(listed, limit)
+        return self._outcomes[key]
+
+    def _with_draws(self, listed: list[tuple[float, Round]], limit: int) -> list[tuple[float, Round]]:
+        """Return all pairs of an outcome of participation and one of the algorithm's own chances."""
+        if not self._chances:
+            return listed
+        cases = len(listed) * math.prod(chance.num_outcomes for chance in self._chances.values())
+        if cases > limit:
+            raise NotApplicable(
+                f"the draws of {self._experiment.algorithm.title} have {cases} outcomes in a round together with those "
+                f"of participation, more than limit={limit}; use fewer local steps, or sample"
+            )
+        names = list(self._chances)
+        drawn = []
+        for results in itertools.product(*(chance.outcomes() for chance in self._chances.values())):
+            values = {name: np.array([result]) for name, (_, result) in zip(names, results, strict=True)}
+            drawn.append((math.prod(chance for chance, _ in results), values))
+        return [
+            (chance * own, dataclasses.replace(work, draws=values)) for chance, work in listed for own, values in drawn
+        ]
+
+
+def own_draws(algorithm: Algorithm, local_steps: int, index: int, *, seed: int, replicates: range) -> dict[str, Floats]:
+    """Return the results of an algorithm's chances in round ``index``, each of shape ``(replicates, count)``."""
+    keys = seeding.split(seeding.replicate_keys(seed, Purpose.ALGORITHM, replicates), index)
+    return {
+        name: chance.sample(seeding.uniforms(seeding.split(keys, number), chance.count))
+        for number, (name, chance) in enumerate(algorithm.chances(local_steps).items())
+    }

@@ -1,1 +1,0 @@
-"""Experiments of the papers as data: settings and results, without drawing."""

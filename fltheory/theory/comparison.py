@@ -1,0 +1,321 @@
+"""A theorem beside an experiment: both sides round by round, every constant with its origin, every assumption."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from fltheory._internal.arguments import Floats
+from fltheory.bounds.algebra import BigO, needed_by
+from fltheory.bounds.claim import Claim, Form
+from fltheory.bounds.definitions import definitions, used
+from fltheory.bounds.observation import Facts, Observation, Requirement
+from fltheory.bounds.printing import latex
+from fltheory.errors import InvalidParameter, MissingConstants, NotAffine, NotApplicable
+from fltheory.problems.problem import Constant, Origin
+from fltheory.simulation.engines import simulate
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.recording import Record
+from fltheory.simulation.schedules import Schedule, rates_of
+from fltheory.simulation.trajectories import Band, Trajectories, library
+from fltheory.theory.bound import RATE_NOTE
+from fltheory.validation.evaluate import defined, failing, measured, sides
+from fltheory.validation.verdict import Decision
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+AGREE = 1e-9
+"""Learning rates that differ by less, relatively, are the same."""
+
+ROUNDING = 1e-9
+"""Relative excess of the left side that is put down to rounding."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False, eq=False)
+class Comparison:
+    """Both sides of a theorem along one experiment.
+
+    Parameters
+    ----------
+    id, variant, statement
+        What is compared, and its LaTeX.
+    rounds
+        Values of the horizontal axis.
+    left, right
+        The sides, one entry per round; ``left`` is the mean of a sampled run.
+    left_low, left_high
+        Band of the left side that holds for all rounds at once; equal to ``left`` for exact runs.
+    assumptions
+        Every condition with its value.
+    constants
+        Every constant with value and origin, by the name of its symbol.
+    is_rate
+        Whether the right side is a rate, evaluated with the constant 1.
+    run
+        The run itself.
+    """
+
+    id: str
+    variant: str
+    statement: str
+    rounds: Floats
+    left: Floats
+    left_low: Floats
+    left_high: Floats
+    right: Floats
+    assumptions: tuple[Requirement, ...]
+    constants: Mapping[str, Constant]
+    is_rate: bool
+    run: Trajectories = field(repr=False)
+
+    @property
+    def slack(self) -> Floats:
+        """How many times the right side is larger than the left one; below 1 where the bound is exceeded."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.right / self.left)
+
+    @property
+    def unmet(self) -> tuple[Requirement, ...]:
+        """The conditions that are not met."""
+        return tuple(assumption for assumption in self.assumptions if not assumption.met)
+
+    @property
+    def decision(self) -> Decision:
+        """What this run says about the theorem: nothing, if an assumption is not met or a constant is open."""
+        if self.unmet:
+            return Decision.NOT_APPLICABLE
+        if self.is_rate:
+            return Decision.INCONCLUSIVE
+        room = self.right + ROUNDING * np.abs(self.right)
+        if np.any(self.left_low > room):
+            return Decision.VIOLATED
+        return Decision.HOLDS if np.all(self.left_high <= room) else Decision.INCONCLUSIVE
+
+    def __str__(self) -> str:
+        worst = int(np.argmin(self.slack))
+        lines = [
+            f"{self.id} ({self.variant}): {self.decision.value}",
+            f"closest in round {self.rounds[worst]:g}: {self.left[worst]:.4g} against {self.right[worst]:.4g}",
+        ]
+        if self.is_rate:
+            lines.append(RATE_NOTE)
+        lines += [str(assumption) for assumption in self.assumptions]
+        lines += [f"{name} = {_shown(known.value)} ({known.origin.value})" for name, known in self.constants.items()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.id!r}, {self.variant!r}, {self.decision.value}, {len(self.rounds)} rounds)"
+
+    def _repr_html_(self) -> str:
+        conditions = "".join(
+            f"<tr><td>{'met' if a.met else '<b>not met</b>'}</td><td>{html.escape(a.name)}</td>"
+            f"<td>{html.escape(a.value)}</td><td>{a.origin.value}</td></tr>"
+            for a in self.assumptions
+        )
+        known = "".join(
+            f"<tr><td><code>{html.escape(name)}</code></td><td>{html.escape(_shown(c.value))}</td>"
+            f"<td>{c.origin.value}</td><td>{html.escape(c.note)}</td></tr>"
+            for name, c in self.constants.items()
+        )
+        return (
+            f"<div><b>{html.escape(self.id)}</b> ({html.escape(self.variant)}): {self.decision.value}<br>"
+            f"$\\displaystyle {html.escape(self.statement)}$"
+            f"<table><tr><th></th><th>assumption</th><th>value</th><th>origin</th></tr>{conditions}</table>"
+            f"<table><tr><th>constant</th><th>value</th><th>origin</th><th></th></tr>{known}</table></div>"
+        )
+
+    def columns(self) -> dict[str, Floats]:
+        """Return both sides and their ratio by name, one entry per round."""
+        return {
+            "round": self.rounds,
+            "left": self.left,
+            "left_low": self.left_low,
+            "left_high": self.left_high,
+            "right": self.right,
+            "slack": self.slack,
+        }
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas data frame with one row per round."""
+        return library("pandas").DataFrame(self.columns())
+
+    def plot(self, *, title: str | None = None) -> Figure:
+        """Return a figure with both sides on logarithmic axes, the bound as a dashed line."""
+        from fltheory.figures.against_bound import against_bound
+
+        return against_bound(self, title=title)
+
+
+def compare(
+    id_: str,
+    claim: Claim,
+    form: Form,
+    observation: Observation,
+    experiment: Experiment,
+    run: Trajectories | None,
+    *,
+    engine: str | None,
+    replicates: int,
+    seed: int,
+    radius: float | None,
+    constants: Mapping[str, Any],
+) -> Comparison:
+    """Return both sides of a form along an experiment; see :meth:`~fltheory.theory.theorem.Theorem.compare`."""
+    if run is None:
+        wanted = {**observation.record, **({"models": True} if "w_star" in constants else {})}
+        run = _run(experiment, Record(**wanted), engine, replicates, seed)
+    facts = Facts.of(experiment, run, given=constants, radius=radius)
+    setting = observation.about(facts)
+    env = {_name(key): value for key, value in observation.quantities(facts).items()}
+    unknown = constants.keys() - facts.used - env.keys()
+    if unknown:
+        raise InvalidParameter(
+            f"{id_} makes no use of {', '.join(sorted(unknown))}; it can be told {', '.join(sorted(facts.found))}"
+        )
+    for name in constants.keys() - facts.used:
+        env[name] = constants[name]
+        facts.found[name] = Constant(constants[name], Origin.DECLARED, "declared by the user")
+    _require_all(claim, form, env, type(experiment.problem).__name__)
+    met = [Requirement("setting", True, setting, Origin.COMPUTED)]
+    if observation.rate is not None:
+        met.append(_prescribed(observation.rate, facts))
+    met += [*observation.conditions(facts), *facts.inside_ball()]
+    met += _domains(form, env, facts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        met += _conditions(claim, form, env)
+        left, right = _sides(form, env, "")
+        low, _ = _sides(form, env, "low")
+        high, _ = _sides(form, env, "high")
+    if not np.all(np.isfinite(right)):
+        round_ = int(np.argmin(np.isfinite(right))) + 1
+        met.append(
+            Requirement("the right-hand side is finite", False, f"it is {right[round_ - 1]:g} in round {round_}")
+        )
+    axis = np.asarray(env[_name(observation.axis)], dtype=float) if observation.axis is not None else None
+    rounds = np.arange(1.0, len(left) + 1.0) if axis is None or axis.ndim == 0 else axis
+    return Comparison(
+        id=id_,
+        variant=form.variant,
+        statement=form.latex(),
+        rounds=rounds,
+        left=left,
+        left_low=low,
+        left_high=high,
+        right=right,
+        assumptions=tuple(met),
+        constants=dict(facts.found),
+        is_rate=isinstance(form.relations[0].rhs, BigO),
+        run=run,
+    )
+
+
+def _require_all(claim: Claim, form: Form, env: Mapping[str, Any], where: str) -> None:
+    """Raise with all quantities that the form needs and nobody knows."""
+    relations = [*form.relations, *form.premises, *(one.relation for one in claim.assumptions_of(form))]
+    used_here = used(form.where, relations)
+    made = {one.name: one for one in definitions(used_here)}
+    indices = {i.name for i, _, _ in (*form.over, *(r for one in claim.assumptions_of(form) for r in one.over))}
+    missing: dict[str, str] = {}
+    for part in (*relations, *(value for _, value in used_here)):
+        for name, quantity in needed_by(sp.sympify(part)).items():
+            inner = {index for one in made.values() for index in one.indices}
+            if name not in env and name not in made and name not in indices | inner:
+                missing[name] = quantity.meaning
+    if missing:
+        raise MissingConstants(missing, where=where)
+
+
+def _run(experiment: Experiment, record: Record, engine: str | None, replicates: int, seed: int) -> Trajectories:
+    if engine is not None:
+        return simulate(experiment, engine=engine, record=record, replicates=replicates, seed=seed)
+    try:
+        return simulate(experiment, engine="exact", record=record, seed=seed)
+    except (NotAffine, NotApplicable):
+        return simulate(experiment, engine="monte_carlo", record=record, replicates=replicates, seed=seed)
+
+
+def _name(key: Any) -> str:
+    """Return the name of a symbol, of a family, or a name itself."""
+    if isinstance(key, str):
+        return key
+    return str(getattr(key, "name", None) or key.label.name)
+
+
+def _prescribed(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Requirement:
+    name, experiment = "learning rate of the theorem", facts.experiment
+    try:
+        rate = prescribe(facts)
+    except InvalidParameter as error:  # constants outside of their range give no rate, such as a negative mu
+        return Requirement(name, False, f"it prescribes none here: {error}", Origin.COMPUTED)
+    steps = experiment.participation.local_steps
+    for index in range(experiment.rounds):
+        since = index - experiment.participation.restart_before(index)
+        # One rate per round or one per local step, on either side.
+        for want, have in np.broadcast(rates_of(rate, since, steps), experiment.rates_at(index)):
+            if abs(want - have) > AGREE * abs(want):
+                value = f"in round {index} it prescribes {want:.6g}, the experiment has {have:.6g}"
+                return Requirement(name, False, value, Origin.COMPUTED)
+    return Requirement(name, True, f"{rates_of(rate, 0, 1)[0]:.6g} in the first round", Origin.COMPUTED)
+
+
+def _domains(form: Form, env: Mapping[str, Any], facts: Facts) -> list[Requirement]:
+    """Return a condition for every quantity whose value is outside of the range in which its symbol is declared."""
+    found: dict[str, Requirement] = {}
+    for part in form.parts():
+        for name, quantity in needed_by(part).items():
+            if name in found or name not in env or callable(env[name]):
+                continue
+            value = _flat(_mean(env[name]))
+            if not quantity.domain.contains(value):
+                origin = facts.found[name].origin if name in facts.found else Origin.COMPUTED
+                words = f"{quantity.meaning} is {quantity.domain.value}"
+                found[name] = Requirement(words, False, f"{name} = {_shown(value)}", origin)
+    return list(found.values())
+
+
+def _conditions(claim: Claim, form: Form, env: Mapping[str, Any]) -> list[Requirement]:
+    values = defined(form, {name: _mean(value) for name, value in env.items()})
+    found = []
+    for assumption in claim.assumptions_of(form):
+        wrong = failing(assumption.relation, assumption.over, values)
+        value = wrong or measured(assumption.relation, assumption.over, values)
+        found.append(Requirement(assumption.name, not wrong, value, assumption.origin))
+    for premise in form.premises:
+        wrong = failing(premise, form.over, values)
+        found.append(Requirement(f"premise ${latex(premise)}$", not wrong, wrong or "holds", Origin.COMPUTED))
+    return found
+
+
+def _sides(form: Form, env: Mapping[str, Any], side: str) -> tuple[Floats, Floats]:
+    """Return both sides as curves; ``side`` picks a limit of the bands of a sampled run."""
+    chosen = {name: _mean(value, side) for name, value in env.items()}
+    left, right = sides(form, chosen)
+    return np.atleast_1d(np.asarray(left, dtype=float)).ravel(), np.atleast_1d(np.asarray(right, dtype=float)).ravel()
+
+
+def _mean(value: Any, side: str = "") -> Any:
+    if not isinstance(value, Band):
+        return value
+    return {"": value.mean, "low": value.low, "high": value.high}[side]
+
+
+def _flat(value: Any) -> Floats:
+    """Return all numbers in a value; lists of rounds may have arrays of different lengths."""
+    if isinstance(value, list | tuple):
+        return np.concatenate([np.zeros(0), *(_flat(part).ravel() for part in value)])
+    return np.asarray(value, dtype=float)
+
+
+def _shown(value: Any) -> str:
+    array = np.asarray(value, dtype=float)
+    if array.ndim == 0:
+        return f"{float(array):.6g}"
+    if array.size <= 4:
+        return "[" + ", ".join(f"{entry:.4g}" for entry in array.ravel()) + "]"
+    return f"{array.shape} from {array.min():.4g} to {array.max():.4g}"

@@ -1,0 +1,262 @@
+"""One statement of the catalogue as a user meets it: its page, forms and symbols, its bounds, and its learning rate."""
+
+from __future__ import annotations
+
+import html
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from fltheory.algorithms.base import Algorithm
+from fltheory.bounds import catalogue
+from fltheory.bounds.algebra import needed_by
+from fltheory.bounds.claim import Assumption, Claim, Form
+from fltheory.bounds.observation import Facts, Observation
+from fltheory.bounds.quantities import Quantity
+from fltheory.errors import InvalidParameter, NotApplicable
+from fltheory.participation import Participation
+from fltheory.problems.problem import Problem
+from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.recording import Record
+from fltheory.simulation.schedules import Schedule
+from fltheory.simulation.trajectories import Trajectories
+from fltheory.theory.bound import Bound
+from fltheory.theory.comparison import Comparison, compare
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Theorem:
+    """A published statement with its forms; :func:`theorem` returns it by its id."""
+
+    claim: Claim
+    entry: catalogue.Entry
+
+    @property
+    def id(self) -> str:
+        return self.claim.id
+
+    @property
+    def title(self) -> str:
+        return self.claim.title
+
+    @property
+    def kind(self) -> str:
+        """``identity``, ``lemma``, ``bound``, ``rate`` or ``rule``."""
+        return self.claim.kind.value
+
+    @property
+    def reference(self) -> str:
+        """Where it is printed."""
+        return f"{self.claim.citation.paper}, {self.claim.citation.reference}"
+
+    @property
+    def page(self) -> str:
+        """The page of the statement: setting, readings, where it is tight or fails, derivations, source."""
+        return inspect.getdoc(self.entry.module()) or ""
+
+    @property
+    def forms(self) -> Mapping[str, Form]:
+        """The forms by variant: ``published``, ``corrected``, ``sharp``, with ``@reading`` where readings differ."""
+        return MappingProxyType({form.variant: form for form in self.claim.forms})
+
+    @property
+    def symbols(self) -> Symbols:
+        """All quantities of all forms and assumptions."""
+        found: dict[str, Quantity] = {}
+        for form in self.claim.forms:
+            relations = [assumption.relation for assumption in self.claim.assumptions_of(form)]
+            for part in (*form.parts(), *relations):
+                found |= needed_by(part)
+        return Symbols(found[name] for name in sorted(found))
+
+    def assumptions(self, variant: str | None = None) -> tuple[Assumption, ...]:
+        """Return the conditions of a form."""
+        return self.claim.assumptions_of(self.form(variant))
+
+    def form(self, variant: str | None = None) -> Form:
+        """Return a form by variant.
+
+        ``corrected`` also finds ``corrected@...`` where there is no plain one, the first in order. ``None`` stands for
+        the first corrected form, or the first published one of a statement that needs no correction.
+        """
+        if variant is None:
+            ours = [form for form in self.claim.forms if form.variant.startswith("corrected")]
+            return (ours or list(self.claim.forms))[0]
+        if variant in self.forms:
+            return self.forms[variant]
+        readings = [form for form in self.claim.forms if form.variant.startswith(f"{variant}@")]
+        if readings:
+            return readings[0]
+        return self.claim.form(variant)  # raises, with the variants there are
+
+    def bound(self, variant: str | None = None, *, part: int = 0) -> Bound:
+        """Return what a form states as a bound; ``part`` picks one of several relations.
+
+        >>> bound = theorem("ruan.theorem-3.1").bound("corrected")
+        >>> bound.direction, sorted(symbol.name for symbol in bound.symbols)[:5]
+        ('upper', ['E', 'G_sq', 'Gamma', 'L', 'N'])
+        """
+        return Bound.of(self.id, self.form(variant), part)
+
+    def compare(
+        self,
+        experiment: Experiment,
+        run: Trajectories | None = None,
+        *,
+        variant: str | None = None,
+        engine: str | None = None,
+        replicates: int = 100,
+        seed: int = 0,
+        radius: float | None = None,
+        **constants: Any,
+    ) -> Comparison:
+        """Return both sides of a form along an experiment, with every constant and assumption.
+
+        Parameters
+        ----------
+        experiment
+            Any problem, algorithm and participation that the statement is about.
+        run
+            What came out of it, recorded with :attr:`record`; by default it is run here.
+        variant
+            The form, see :meth:`form`.
+        engine, replicates, seed
+            How to run it if no run is given: ``exact`` where that is possible, else ``monte_carlo``.
+        radius
+            Take smoothness, noise and gradient bound that hold for all models at most this far from the minimiser,
+            where the problem knows them (:func:`~fltheory.problems.problem.constants_on_ball`).
+        constants
+            Values that you declare, by the name of their symbol; they replace what would be computed or measured.
+        """
+        form = self.form(variant)
+        return compare(
+            self.id,
+            self.claim,
+            form,
+            self._observation(form),
+            experiment,
+            run,
+            engine=engine,
+            replicates=replicates,
+            seed=seed,
+            radius=radius,
+            constants=constants,
+        )
+
+    def record(self, variant: str | None = None) -> Record:
+        """Return what has to be recorded of a run for :meth:`compare`."""
+        return Record(**self._observation(self.form(variant)).record)
+
+    def rate_for(
+        self,
+        problem: Problem,
+        participation: Participation,
+        *,
+        algorithm: Algorithm | None = None,
+        rounds: int | None = None,
+        radius: float | None = None,
+        variant: str | None = None,
+        **constants: Any,
+    ) -> Schedule:
+        """Return the learning rate that the statement prescribes, as a schedule for an experiment.
+
+        Parameters
+        ----------
+        problem, participation, algorithm
+            What will be run; without an algorithm the one that the statement is about.
+        rounds
+            Number of rounds, where participation changes over time and the rate with it.
+        radius
+            As for :meth:`compare`.
+        variant
+            The form, see :meth:`form`.
+        constants
+            Values that you declare, by the name of their symbol.
+        """
+        observation = self._observation(self.form(variant))
+        if observation.rate is None:
+            raise NotApplicable(
+                f"{self.id} prescribes no learning rate; it holds for all that meet its assumptions: "
+                + "; ".join(assumption.name for assumption in self.assumptions(variant))
+            )
+        if algorithm is None:
+            if observation.algorithm is None:
+                raise InvalidParameter(f"{self.id} is about several algorithms; pass algorithm=...")
+            algorithm = observation.algorithm()
+        facts = Facts(
+            problem=problem,
+            algorithm=algorithm,
+            participation=participation,
+            rounds=rounds,
+            radius=radius,
+            given=constants,
+        )
+        observation.about(facts)
+        return observation.rate(facts)
+
+    def _observation(self, form: Form) -> Observation:
+        observation = form.observation or self.claim.observation
+        if observation is None:
+            raise NotApplicable(
+                f"{self.id} ({self.kind}) cannot be read off a run: it is about {self.title}; evaluate its bound with "
+                f"theorem({self.id!r}).bound().function(), or check it with fltheory check {self.id}"
+            )
+        return observation
+
+    def __repr__(self) -> str:
+        return f"Theorem({self.id!r}: {self.title}; forms {', '.join(self.forms)})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(variant)}</td><td>$\\displaystyle {html.escape(form.latex())}$</td></tr>"
+            for variant, form in self.forms.items()
+        )
+        heading = f"<b>{html.escape(self.id)}</b>: {html.escape(self.title)} ({html.escape(self.reference)})"
+        return f"<div>{heading}<table>{rows}</table></div>"
+
+
+class Symbols(tuple[Quantity, ...]):
+    """Quantities, shown as a table in notebooks."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(symbol.described() for symbol in self)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td><code>{html.escape(s.name)}</code></td><td>${html.escape(s.with_indices)}$</td>"
+            f"<td>{html.escape(s.meaning)}</td></tr>"
+            for s in self
+        )
+        return f"<table><tr><th>name</th><th>symbol</th><th>meaning</th></tr>{rows}</table>"
+
+
+def theorem(id: str, *, claims: catalogue.Folders = ()) -> Theorem:
+    """Return a statement by its id; an unknown one raises with the nearest id.
+
+    Parameters
+    ----------
+    id
+        Such as ``ruan.theorem-3.1``; ``fltheory list`` shows all of them.
+    claims
+        Folders with claims of your own.
+
+    Examples
+    --------
+    >>> theorem("ruan.theorem-3.1").title
+    'convergence with flexible participation'
+    >>> theorem("ruan.theorem-3-1")
+    Traceback (most recent call last):
+    ...
+    fltheory.errors.InvalidParameter: no claim matches 'ruan.theorem-3-1'; did you mean 'ruan.theorem-3.1'?
+    """
+    entry = catalogue.select_one(id, catalogue.folders(claims))
+    return Theorem(entry.load(), entry)
+
+
+def theorems(pattern: str = "*", *, claims: catalogue.Folders = ()) -> list[str]:
+    """Return the ids of all statements that match a pattern such as ``ruan.*``."""
+    return [entry.id for entry in catalogue.select([pattern], catalogue.folders(claims))]

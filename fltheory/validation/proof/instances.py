@@ -1,0 +1,234 @@
+"""Statements on the instances of their own check, with symbols in place of the continuous parameters.
+
+The code that makes an instance is run on symbols. Where it asks how two numbers compare, both answers are followed, and
+what was answered is a hypothesis of that path. Sizes, counts and words are those of listed points. So a certificate
+says: on all instances that the check makes with these discrete parameters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.core.relational import Relational
+
+from fltheory.bounds.claim import Assumption, Form, Instances, Rejected
+from fltheory.bounds.quantities import Domain, Role
+from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Real, Space
+from fltheory.validation.evaluate import defined, sides_at
+from fltheory.validation.proof import expand
+from fltheory.validation.proof.intervals import Interval, decided
+from fltheory.validation.proof.translate import Untranslatable
+
+MOST_PATHS = 64
+"""Paths through the code of an instance."""
+
+DEEPEST = 40
+"""Comparisons along one path."""
+
+
+def discrete_points(space: Space, most: int) -> list[dict[str, Any]]:
+    """Return discrete parameters in order of size, at most so many; all arrays that belong to sizes, or none.
+
+    >>> space = Space({"N": Integer(1, 2), "s": Integers(0, 1, shape=("N",)), "w": Real(0, 1)})
+    >>> [(point["N"], point["s"].tolist()) for point in discrete_points(space, 3)]
+    [(1, [0]), (1, [1])]
+    """
+    whole = [name for name, parameter in space.items() if isinstance(parameter, Integer | Choice)]
+    options = [_options(space.parameters[name]) for name in whole]
+    ranked = sorted(itertools.product(*(range(len(choices)) for choices in options)), key=lambda at: (sum(at), at))
+    found: list[dict[str, Any]] = []
+    for at in ranked:
+        sizes = {name: choices[n] for name, choices, n in zip(whole, options, at, strict=True)}
+        points = list(itertools.islice(_with_arrays(space, sizes), most + 1))
+        if len(found) + len(points) > most:
+            break
+        found += points
+    return found
+
+
+def _options(parameter: Any) -> list[Any]:
+    if isinstance(parameter, Choice):
+        return list(parameter.options)
+    return list(range(parameter.low, parameter.high + 1))
+
+
+def _with_arrays(space: Space, sizes: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    arrays = [(name, p) for name, p in space.items() if isinstance(p, Integers)]
+    ranges = []
+    for name, parameter in arrays:
+        high = sizes[parameter.high] if isinstance(parameter.high, str) else parameter.high
+        count = int(np.prod(space.shape(name, sizes), dtype=int))
+        ranges.append([range(parameter.low, int(high) + 1)] * count)
+    for values in itertools.product(*(itertools.product(*several) for several in ranges)):
+        made = {
+            name: np.array(entries, dtype=int).reshape(space.shape(name, sizes))
+            for (name, _), entries in zip(arrays, values, strict=True)
+        }
+        yield {**sizes, **made}
+
+
+def symbolic(space: Space, discrete: dict[str, Any]) -> tuple[ExactPoint, dict[sp.Symbol, Real]]:
+    """Return a point with a symbol for every continuous number, and the range of each."""
+    point: dict[str, Any] = dict(discrete)
+    ranges: dict[sp.Symbol, Real] = {}
+    for name in space.reals():
+        parameter = space.parameters[name]
+        assert isinstance(parameter, Real)
+        shape = space.shape(name, discrete)
+        array = np.empty(shape, dtype=object)
+        for at in np.ndindex(shape):
+            # Real, so that SymPy knows that squares are not negative; nothing else is known.
+            symbol = sp.Symbol("_".join([name.replace(" ", "_"), *map(str, at)]), real=True)
+            array[at] = symbol
+            ranges[symbol] = parameter
+        point[name] = array if shape else array[()]
+    return ExactPoint(point), ranges
+
+
+Path = tuple[Any, tuple[Relational, ...]]
+"""What a computation returns along a path, and the comparisons that lead there."""
+
+
+def paths(
+    compute: Callable[[], Any], *, most: int = MOST_PATHS, ranges: Mapping[sp.Symbol, Interval] | None = None
+) -> Iterator[Path]:
+    """Yield the results of a computation on symbols, for every way in which its comparisons can turn out.
+
+    What the ranges of the symbols decide is not asked.
+
+    >>> x = sp.Symbol("x", real=True)
+    >>> [(str(result), [str(one) for one in asked]) for result, asked in paths(lambda: x if x > 1 else 1 - x)]
+    [('x', ['x > 1']), ('1 - x', ['x <= 1'])]
+    """
+    waiting: list[list[bool]] = [[]]
+    count = 0
+    while waiting:
+        count += 1
+        if count > most:
+            raise Untranslatable(f"more than {most} paths")
+        answers = waiting.pop()
+        asked: list[Relational] = []
+        with _answering(asked, answers, ranges or {}):
+            try:
+                result = compute()
+            except (Rejected, ZeroDivisionError):
+                result = None
+            except Untranslatable:
+                raise
+            except Exception as error:  # the code of a claim may not be made for symbols
+                raise Untranslatable(f"the instance cannot be made of symbols: {error}") from error
+        if len(waiting) + len(asked) - len(answers) >= most:
+            raise Untranslatable(f"more than {most} paths")
+        new = range(len(answers), len(asked))
+        waiting += [[*answers, *([True] * (place - len(answers))), False] for place in new]
+        taken = [*answers, *([True] * (len(asked) - len(answers)))]
+        if result is not None:
+            yield result, tuple(one if yes else one.negated for one, yes in zip(asked, taken, strict=True))
+
+
+@contextlib.contextmanager
+def _answering(asked: list[Relational], answers: list[bool], ranges: Mapping[sp.Symbol, Interval]) -> Iterator[None]:
+    """Let comparisons of symbols be answered: as listed, then yes; what was answered before stays."""
+    known: dict[Relational, bool] = {}
+    usual = Relational.__bool__
+
+    def answer(relation: Relational) -> bool:
+        one = relation.canonical
+        if one in (sp.true, sp.false):
+            return bool(one == sp.true)
+        plain = decided(one, ranges)
+        if plain is not None:
+            return plain
+        opposite = one.negated.canonical
+        if one not in known:
+            if len(asked) >= DEEPEST:
+                raise Untranslatable(f"more than {DEEPEST} comparisons")
+            yes = answers[len(asked)] if len(asked) < len(answers) else True
+            asked.append(one)
+            known[one], known[opposite] = yes, not yes
+        return known[one]
+
+    Relational.__bool__ = answer
+    Relational.__nonzero__ = answer
+    try:
+        yield
+    finally:
+        Relational.__bool__ = usual
+        Relational.__nonzero__ = usual
+
+
+def statements(
+    form: Form, assumptions: tuple[Assumption, ...], check: Instances, discrete: dict[str, Any]
+) -> Iterator[tuple[list[Relational], list[Relational], dict[sp.Symbol, Real]]]:
+    """Yield hypotheses and goals along every path, with the ranges of the parameters.
+
+    An inequality with norms is about all functions of a class. Instances whose code compares numbers have functions of
+    a particular shape, with kinks, so nothing is said about those.
+    """
+    point, ranges = symbolic(check.space, discrete)
+    if not ranges:
+        raise Untranslatable("the instance has no continuous parameter")
+
+    def compute() -> tuple[list[Relational], list[Relational]]:
+        env = form.named(check.realise(point))
+        values = defined(form, env, exact=True)
+        known = list(declared(form, values))
+        for assumption in assumptions:
+            known += relations(assumption.relation, assumption.over, values)
+        for premise in form.premises:
+            known += relations(premise, (), values)
+        goals = [made for relation in form.relations for made in relations(relation, form.over, values)]
+        return known, goals
+
+    equations = all(isinstance(relation, sp.Eq) for relation in form.relations)
+    shaped = not equations and expand.has_norms(form, assumptions)
+    ends = {symbol: (_end(real.low), _end(real.high)) for symbol, real in ranges.items()}
+    for (known, goals), conditions in paths(compute, most=1 if shaped else MOST_PATHS, ranges=ends):
+        names = {symbol: sp.Symbol(symbol.name) for symbol in ranges}
+        plain = [[_renamed(one, names) for one in several] for several in ([*conditions, *known], goals)]
+        yield plain[0], plain[1], {names[symbol]: real for symbol, real in ranges.items()}
+
+
+def _end(number: float) -> sp.Rational:
+    """Return the end of a range as it is written: a tenth, not the float nearest to it."""
+    return sp.Rational(str(number))
+
+
+def _renamed(relation: Relational, names: dict[Any, Any]) -> Relational:
+    # Whole numbers may be floats even where everything is exact: an empty product is 1.0.
+    whole = {n: sp.Integer(int(n)) for n in relation.atoms(sp.Float) if float(n).is_integer()}
+    sides = (side.xreplace({**names, **whole}) for side in relation.args)
+    return relation.func(*sides, evaluate=False)
+
+
+def relations(relation: Relational, over: Any, values: Any) -> list[Relational]:
+    """Return a relation at all values of its indices, and on all outcomes."""
+    return [
+        relation.func(*((rhs, lhs) if backward else (lhs, rhs)), evaluate=False)
+        for lhs, rhs, backward in sides_at(relation, over, values)
+    ]
+
+
+def declared(form: Form, values: Any) -> Iterator[Relational]:
+    """Yield what the declarations say about the numbers of an instance."""
+    for quantity in form.quantities():
+        value = values.get(quantity.name)
+        if quantity.role is Role.FUNCTION or value is None or quantity.domain is Domain.REAL or callable(value):
+            continue
+        if not isinstance(value, sp.Expr | int | np.ndarray | list):
+            continue
+        for entry in np.ravel(np.asarray(value, dtype=object)):
+            expression = sp.sympify(entry)
+            if not expression.free_symbols:
+                continue
+            if quantity.domain is Domain.POSITIVE:
+                yield sp.Gt(expression, 0, evaluate=False)
+            elif quantity.domain.low is not None:
+                yield sp.Ge(expression, quantity.domain.low, evaluate=False)
+            if quantity.domain.high is not None:
+                yield sp.Le(expression, quantity.domain.high, evaluate=False)

@@ -1,0 +1,366 @@
+"""Statements over all functions of a class and all vectors of any dimension, on what the code of their check computes.
+
+The code that makes an instance is run along one coordinate, whose entries are symbols for whole vectors; functions are
+any of their class (:mod:`~fltheory.validation.proof.function_classes`). A product of two vectors is their inner
+product, so every relation has to be linear in products of two vectors and in numbers: whatever else the code might do
+with a coordinate (a sign, a maximum, a third factor) is refused. Sizes and parameters are numbers that the
+certificate states.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.core.relational import Equality, Relational
+
+from fltheory.bounds.claim import Form, Instances, Rejected
+from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Real, Space
+from fltheory.validation.evaluate import defined
+from fltheory.validation.proof import instances
+from fltheory.validation.proof.certificate import Hypotheses
+from fltheory.validation.proof.function_classes import Answers, any_functions
+from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
+from fltheory.validation.proof.translate import Untranslatable
+from fltheory.validation.verdict import Strength
+
+DIMENSION = "d"
+"""Parameter of a space that is the dimension of its vectors."""
+
+SLOPES = {"left": 0, "right": 1}
+"""Parameters that place the slopes of a function between its constants: at either end, so that the class is whole."""
+
+KINKED = "kinked"
+"""Word for functions whose class is known."""
+
+MOST_CASES = 4
+"""Sizes and discrete parameters at which a form is certified."""
+
+MOST_TRIED = 64
+"""Sizes and discrete parameters among which they are chosen."""
+
+FEWEST = 3
+"""Cases in which a form has to be certified at least."""
+
+LARGEST_SIZE = 2
+"""Largest number of clients, steps and the like."""
+
+MOST_PATHS = 20
+"""Paths through the code of an instance."""
+
+MOST_TERMS = 20000
+"""Operations in a relation."""
+
+_FRACTIONS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
+"""Places within the ranges of the parameters."""
+
+Scope = Mapping[str, Any]
+
+
+class WorstCase:
+    """Statements over classes of functions, at stated sizes and parameters."""
+
+    name = "worst-case"
+    strength = Strength.CERTIFIED
+    means = "quadratic"
+
+    def scopes(self, form: Form, hypotheses: Hypotheses) -> list[Scope]:
+        """Return sizes and parameters, if the check makes instances of vectors without rounding."""
+        check = hypotheses.check
+        if not isinstance(check, Instances) or not check.rational or not _vectors(check.space):
+            return []
+        if DIMENSION in {quantity.name for quantity in form.quantities()}:
+            return []
+        cases = _discrete(check.space)
+        repeated = cases * -(-FEWEST // len(cases))
+        scopes = [{**discrete, **_numbers(check.space, discrete, turn)} for turn, discrete in enumerate(repeated)]
+        made: list[Scope] = [scope for scope in scopes if _makes_instance(check, scope)]
+        if len(made) <= MOST_CASES:
+            return made
+        # Spread over all sizes, small ones first.
+        return [made[round(number * (len(made) - 1) / (MOST_CASES - 1))] for number in range(MOST_CASES)]
+
+    def required(self, scopes: Sequence[Scope]) -> int:
+        """Return a few cases."""
+        return min(len(scopes), FEWEST)
+
+    def problems(self, form: Form, hypotheses: Hypotheses, scope: Scope) -> list[Sequent]:
+        """Return the problems along all paths through the code that makes an instance."""
+        check = hypotheses.check
+        if not isinstance(check, Instances):
+            raise Untranslatable("no instances")
+        point, vectors = _point(check.space, scope)
+        found: list[Sequent] = []
+
+        def compute() -> tuple[list[Relational], list[Relational], Answers]:
+            with any_functions() as answers:
+                env = form.named(check.realise(point))
+                values = defined(form, env, exact=True)
+                known = list(instances.declared(form, values))
+                for assumption in hypotheses.assumptions:
+                    known += instances.relations(assumption.relation, assumption.over, values)
+                for premise in form.premises:
+                    known += instances.relations(premise, (), values)
+                goals = [r for one in form.relations for r in instances.relations(one, form.over, values)]
+            return known, goals, answers
+
+        for (known, goals, answers), conditions in instances.paths(compute, most=MOST_PATHS):
+            found += _sequents(conditions, known, goals, answers, [*vectors, *answers.vectors])
+        if not found:
+            raise Untranslatable("there is no instance with these parameters")
+        return found
+
+    def words(self, form: Form, hypotheses: Hypotheses, scopes: Sequence[Scope]) -> str:
+        """Return sizes and parameters, one case after the other."""
+        cases = "; ".join(
+            ", ".join(f"{name} = {_shown(value)}" for name, value in scope.items() if name != DIMENSION)
+            for scope in scopes
+        )
+        functions = any(quantity.role.value == "function" for quantity in form.quantities())
+        return ("all functions of the class, " if functions else "") + f"all vectors of any dimension, at {cases}"
+
+
+def _shown(value: Any) -> str:
+    return f"({', '.join(map(_shown, value))})" if isinstance(value, list) else str(value)
+
+
+# Points
+
+
+def _vectors(space: Space) -> list[str]:
+    """Return the parameters that are vectors; none if the space has coordinates that are no vectors."""
+    if not isinstance(space.parameters.get(DIMENSION), Integer):
+        return []
+    found = []
+    for name in space.reals():
+        parameter = space.parameters[name]
+        assert isinstance(parameter, Real)
+        if DIMENSION not in parameter.shape or name in SLOPES:
+            continue
+        if parameter.shape[-1] != DIMENSION or parameter.low != -parameter.high:
+            return []
+        found.append(name)
+    return found
+
+
+def _discrete(space: Space) -> list[dict[str, Any]]:
+    """Return small sizes and words, each with full arrays of whole numbers and with mixed ones."""
+    whole = [name for name, parameter in space.items() if isinstance(parameter, Integer | Choice)]
+    ranked = sorted(
+        itertools.product(*(range(len(_options(name, space))) for name in whole)), key=lambda at: (sum(at), at)
+    )
+    found: list[dict[str, Any]] = []
+    for at in ranked:
+        sizes = {name: _options(name, space)[n] for name, n in zip(whole, at, strict=True)}
+        for mixed in (False, True):
+            made = {**sizes, **{n: _whole(space, n, sizes, mixed) for n, p in space.items() if isinstance(p, Integers)}}
+            if made not in found:
+                found.append(made)
+    return found[:MOST_TRIED]
+
+
+def _makes_instance(check: Instances, scope: Scope) -> bool:
+    """Return whether there is an instance with these parameters: at some vectors, in floats."""
+    point, symbols = _point(check.space, scope)
+    swap = {symbol: number % 7 - 3 for number, symbol in enumerate(symbols)}
+    some: dict[str, Any] = {}
+    for name, value in point.items():
+        if not isinstance(check.space.parameters[name], Real):
+            some[name] = value
+        elif isinstance(value, np.ndarray):
+            some[name] = np.array([float(swap.get(x, x)) for x in value.reshape(-1)]).reshape(value.shape)
+        else:
+            some[name] = float(value)
+    try:
+        check.realise(some)
+    except Rejected:
+        return False
+    return True
+
+
+def _options(name: str, space: Space) -> list[Any]:
+    parameter = space.parameters[name]
+    if isinstance(parameter, Choice):
+        # Which shape functions have does not matter where they are any of their class.
+        return [KINKED] if KINKED in parameter.options else list(parameter.options)
+    assert isinstance(parameter, Integer)
+    if name == DIMENSION:
+        return [1]
+    return list(range(parameter.low, min(parameter.high, max(parameter.low, LARGEST_SIZE)) + 1))
+
+
+def _whole(space: Space, name: str, sizes: dict[str, Any], mixed: bool) -> list[Any]:
+    parameter = space.parameters[name]
+    assert isinstance(parameter, Integers)
+    high = int(sizes[parameter.high]) if isinstance(parameter.high, str) else parameter.high
+    made = np.full(space.shape(name, sizes), high, dtype=int)
+    if mixed:
+        made.reshape(-1)[::2] = max(parameter.low, min(1, high))
+    stored: list[Any] = made.tolist()
+    return stored
+
+
+def _numbers(space: Space, discrete: Mapping[str, Any], turn: int) -> dict[str, Any]:
+    """Return values of the parameters that are no vectors, as text; each case has others."""
+    vectors = _vectors(space)
+    found: dict[str, Any] = {}
+    for order, name in enumerate(space.reals()):
+        parameter = space.parameters[name]
+        assert isinstance(parameter, Real)
+        if name in vectors or (name in SLOPES and DIMENSION in parameter.shape):
+            continue
+        shape = space.shape(name, discrete)
+        entries = np.empty(shape, dtype=object)
+        for number, at in enumerate(np.ndindex(shape)):
+            entries[at] = str(_inside(parameter, _FRACTIONS[(turn + order + number) % len(_FRACTIONS)]))
+        found[name] = entries.tolist()
+    return found
+
+
+def _inside(parameter: Real, fraction: Fraction) -> Fraction:
+    """Return a round number at some place within a range."""
+    low, high, share = parameter.low, parameter.high, float(fraction)
+    if parameter.log and high > 10 * low:
+        share = (share + 0.5) / 2  # near the ends of wide ranges programs are badly conditioned
+    value = low * (high / low) ** share if parameter.log else low + (high - low) * share
+    lowest, highest = Fraction(str(low)), Fraction(str(high))
+    if lowest == highest:
+        return lowest
+    for denominator in (1, 2, 4, 8, 100, 10**6):
+        near = Fraction(value).limit_denominator(denominator)
+        if lowest < near <= highest and abs(float(near) - value) <= 0.2 * max(abs(value), 1e-9):
+            return near
+    return highest
+
+
+def _point(space: Space, scope: Scope) -> tuple[ExactPoint, list[sp.Symbol]]:
+    """Return a point with a symbol for every vector, and these symbols."""
+    made: dict[str, Any] = {}
+    symbols: list[sp.Symbol] = []
+    vectors = _vectors(space)
+    for name, parameter in space.items():
+        if not isinstance(parameter, Real):
+            value = scope[name]
+            made[name] = np.array(value, dtype=int) if isinstance(parameter, Integers) else value
+            continue
+        shape = space.shape(name, scope)
+        array = np.empty(shape, dtype=object)
+        for at in np.ndindex(shape):
+            if name in vectors:
+                # Not real, so that the root of a square does not become an absolute value, which a sum of absolute
+                # values would be along one coordinate.
+                array[at] = sp.Symbol("_".join([name, *map(str, at)]))
+                symbols.append(array[at])
+            elif name not in scope:
+                array[at] = sp.Integer(SLOPES[name])
+            else:
+                text = scope[name]
+                for place in at:
+                    text = text[place]
+                array[at] = sp.Rational(text)
+        made[name] = array if shape else array[()]
+    return ExactPoint(made), symbols
+
+
+# Problems
+
+
+def _sequents(
+    conditions: Sequence[Relational],
+    known: Sequence[Relational],
+    goals: Sequence[Relational],
+    answers: Answers,
+    vectors: Sequence[sp.Symbol],
+) -> Iterator[Sequent]:
+    """Yield the problems along one path; what the code has compared has to be numbers, not coordinates."""
+    symbols = [*vectors, *answers.numbers]
+    names = {symbol: sp.Symbol(symbol.name) for symbol in symbols}
+    ring = ring_of(symbol.name for symbol in symbols)
+    count = len(vectors)
+    facts = [Fact(_element(e, ring, names, count), Sign.NONNEGATIVE) for e in answers.inequalities()]
+    for relation in conditions:
+        fact = _fact(relation, ring, names, count)
+        if _directed(fact, count):
+            raise Untranslatable(f"the code compares coordinates: {relation}")
+        facts.append(fact)
+    for relation in known:
+        try:
+            fact = _fact(relation, ring, names, count)
+        except Untranslatable:
+            continue  # a hypothesis that is not used
+        if _directed(fact, count):
+            continue
+        if fact.polynomial.is_ground:
+            value = fact.polynomial.coeff(1)
+            if value < 0 or (value != 0 and fact.sign is Sign.ZERO):
+                raise Untranslatable(f"an assumption fails at these parameters: {relation}")
+            continue
+        if fact not in facts:
+            facts.append(fact)
+    for relation in goals:
+        goal = _fact(relation, ring, names, count)
+        if goal.sign is not Sign.ZERO and _directed(goal, count):
+            raise Untranslatable(f"a relation between coordinates: {relation}")
+        if goal.sign is Sign.ZERO and goal.polynomial:
+            for side in (1, -1):
+                yield Sequent(ring, tuple(facts), Fact(goal.polynomial * side, Sign.NONNEGATIVE))
+        else:
+            yield Sequent(ring, tuple(facts), goal)
+
+
+def _directed(fact: Fact, count: int) -> bool:
+    """Return whether a fact is about vectors themselves, not about their inner products."""
+    return any(sum(monomial[:count]) == 1 for monomial in fact.polynomial.monoms())
+
+
+def _fact(relation: Relational, ring: Any, names: Mapping[Any, Any], count: int) -> Fact:
+    """Return a relation as a polynomial that is zero or not negative."""
+    if isinstance(relation, Equality):
+        return Fact(_element(relation.lhs - relation.rhs, ring, names, count), Sign.ZERO)
+    if isinstance(relation, sp.Ge | sp.Gt):
+        low, high = relation.rhs, relation.lhs
+    elif isinstance(relation, sp.Le | sp.Lt):
+        low, high = relation.lhs, relation.rhs
+    else:
+        raise Untranslatable(f"{relation} is no inequality")
+    squares = [_squared(side) for side in (low, high)]
+    if any(_roots(side) for side in (low, high)) and None not in squares:
+        low, high = squares
+    return Fact(_element(high - low, ring, names, count), Sign.NONNEGATIVE)
+
+
+def _roots(expression: Any) -> bool:
+    return any(not power.exp.is_Integer for power in expression.atoms(sp.Pow))
+
+
+def _squared(expression: Any) -> Any:
+    """Return the square of a product of roots and norms with a number that is not negative; ``None`` for others."""
+    total: Any = sp.Integer(1)
+    for factor in sp.Mul.make_args(sp.sympify(expression)):
+        if factor.is_Rational and factor >= 0:
+            total *= factor**2
+        elif isinstance(factor, sp.Pow) and (2 * factor.exp).is_Integer and not factor.exp.is_Integer:
+            total *= factor.base ** (2 * factor.exp)
+        else:
+            return None
+    return total
+
+
+def _element(expression: Any, ring: Any, names: Mapping[Any, Any], count: int) -> Any:
+    """Return a polynomial that is linear in products of two vectors, or in vectors, and in numbers."""
+    whole = {n: sp.Integer(int(n)) for n in expression.atoms(sp.Float) if float(n).is_integer()}
+    plain = expression.xreplace(whole)
+    if plain.count_ops() > MOST_TERMS:
+        raise Untranslatable("a relation that is too long")
+    try:
+        made = ring.from_expr(sp.expand(plain).xreplace(dict(names)))
+    except (ValueError, TypeError, KeyError) as error:
+        raise Untranslatable(f"{plain} is no polynomial") from error
+    kinds = {(sum(monomial[:count]), sum(monomial[count:])) for monomial in made.monoms()}
+    if not (kinds <= {(0, 0), (2, 0), (0, 1)} or kinds <= {(1, 0)}):
+        raise Untranslatable("a relation that is not linear in inner products and values")
+    return made
