@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -36,23 +37,40 @@ are not, closed sections, forms that are not shown; how far anything reaches bey
 sections that are open afterwards."""
 
 
-def browse(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+def axe() -> str:
+    """Return the source of axe-core, from the folder of Node modules that NODE_PATH names; empty if there is none."""
+    folders = os.environ.get("NODE_PATH", "").split(os.pathsep)
+    found = (Path(folder) / "axe-core" / "axe.min.js" for folder in folders if folder)
+    return next((path.read_text(encoding="utf-8") for path in found if path.is_file()), "")
+
+
+AXE = """
+Array.from(document.querySelectorAll('details')).forEach(function (d) { d.open = true; });
+axe.run(document, {resultTypes: ['violations']}).then(function (found) {
+  document.body.dataset.axe = found.violations.map(function (v) {
+    return v.impact + ' ' + v.id + ' ' + v.nodes[0].html; }).join('\\n');
+});
+"""
+"""Opens all sections and writes down what axe-core finds."""
+
+
+def browse(path: Path, *flags: str, budget: int = 4000) -> subprocess.CompletedProcess[str]:
     """Load a page and return what came of it."""
     command = [
         str(CHROMIUM),
         *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        *("--enable-logging=stderr", "--virtual-time-budget=4000", f"--user-data-dir={path.parent / 'profile'}"),
+        *("--enable-logging=stderr", f"--virtual-time-budget={budget}", f"--user-data-dir={path.parent / 'profile'}"),
         *("--host-resolver-rules=MAP * ~NOTFOUND", *flags, path.as_uri()),
     ]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
 
 
-def dump(path: Path, script: str = "", *flags: str) -> tuple[str, list[str]]:
+def dump(path: Path, script: str = "", *flags: str, budget: int = 4000) -> tuple[str, list[str]]:
     """Load a page, run a script in it, and return the document and what was logged."""
     probe = path.with_name("probe.html")
     probe.write_text(path.read_text().replace("</body>", f"<script>{script}</script></body>"))
-    done = browse(probe, *flags, "--dump-dom")
+    done = browse(probe, *flags, "--dump-dom", budget=budget)
     probe.unlink()
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 

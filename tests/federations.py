@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from fltheory.algorithms._algorithm import Algorithm, Outcome
-from fltheory.checks import Floats, Ints
-from fltheory.oracle import Round
-from fltheory.problem import EngineOracle
+from fltheory._internal.arguments import Floats, Ints
+from fltheory.algorithms.base import Algorithm, RoundResult
+from fltheory.problems.oracle import Round
+from fltheory.problems.problem import EngineOracle
 from fltheory.quadratic.problem import Quadratic
+from fltheory.simulation.engines.terms import own_draws
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class Federation:
         present = self.problem.weights * (steps > 0)
         return Round(
             index=index,
-            rate=self.rate,
+            rates=(self.rate,),
             local_steps=self.local_steps,
             p=self.problem.weights,
             steps=steps[None],
@@ -124,23 +125,30 @@ def begin(algorithm: Algorithm, on: Federation, oracle: EngineOracle, *, replica
     return algorithm.init(np.tile(on.problem.start, (replicates, 1)), oracle, on.problem.weights)
 
 
+def with_draws(algorithm: Algorithm, work: Round, *, seed: int = 0, replicates: range = range(1)) -> Round:
+    """Return the round with the results of the algorithm's own chances."""
+    drawn = own_draws(algorithm, work.local_steps, work.index, seed=seed, replicates=replicates)
+    return replace(work, draws=drawn)
+
+
 def run(algorithm: Algorithm, on: Federation, *, seed: int = 0, replicates: range = range(1)) -> list[Any]:
     """Return the states before round 0 and after every round."""
     oracle = on.oracle(seed=seed, replicates=replicates)
     states = [begin(algorithm, on, oracle, replicates=len(replicates))]
     for index in range(on.rounds):
         oracle.begin_round(index)
-        states.append(algorithm.round(states[-1], oracle, on.work(index)).state)
+        work = with_draws(algorithm, on.work(index), seed=seed, replicates=replicates)
+        states.append(algorithm.round(states[-1], oracle, work).state)
     return states
 
 
 def models(algorithm: Algorithm, on: Federation, *, seed: int = 0, replicates: range = range(1)) -> Floats:
-    """Return the judged models, shape ``(rounds + 1, replicates, dim)``."""
+    """Return the recorded models, shape ``(rounds + 1, replicates, dim)``."""
     return np.stack([algorithm.model(state) for state in run(algorithm, on, seed=seed, replicates=replicates)])
 
 
 def outputs(algorithm: Algorithm, on: Federation) -> Floats:
-    """Return judged and personal models, shape ``(rounds + 1, 1, 1 | 1 + clients, dim)``."""
+    """Return recorded and personal models, shape ``(rounds + 1, 1, 1 | 1 + clients, dim)``."""
     rows = []
     for state in run(algorithm, on):
         personal, model = algorithm.personal(state), algorithm.model(state)[:, None]
@@ -148,11 +156,11 @@ def outputs(algorithm: Algorithm, on: Federation) -> Floats:
     return np.stack(rows)
 
 
-def one_round(algorithm: Algorithm, on: Federation, state: Any, index: int, steps: Ints | None = None) -> Outcome:
+def one_round(algorithm: Algorithm, on: Federation, state: Any, index: int, steps: Ints | None = None) -> RoundResult:
     """Return the outcome of a single round from the given state."""
     oracle = on.oracle()
     oracle.begin_round(index)
-    return algorithm.round(state, oracle, on.work(index, steps))
+    return algorithm.round(state, oracle, with_draws(algorithm, on.work(index, steps)))
 
 
 def client_fields(state: Any, num_clients: int) -> dict[str, Floats]:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.algorithms._algorithm import Algorithm
+from fltheory._internal.arguments import Floats, Ints
+from fltheory.algorithms.base import Algorithm
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fedgate import FedGATE
-from fltheory.checks import Floats, Ints
 from tests.federations import (
     Federation,
     begin,
@@ -28,6 +28,7 @@ from tests.federations import (
     run,
     same_models,
     same_states,
+    with_draws,
 )
 
 # Laws of every algorithm.
@@ -139,7 +140,7 @@ def round_number_is_not_read(algorithm: Algorithm, on: Federation) -> None:
     for index, state in enumerate(run(algorithm, on)[:-1]):
         oracle = on.oracle()
         oracle.begin_round(index)
-        work = on.work(index)
+        work = with_draws(algorithm, on.work(index))
         same_states(
             algorithm.round(state, oracle, replace(work, index=index + 3)).state,
             algorithm.round(state, oracle, work).state,

@@ -6,11 +6,12 @@ from sympy import Eq, Le, Sum
 
 from fltheory import Experiment, Participation
 from fltheory.algorithms.fedavg import FedAvg
-from fltheory.bounds._algebra import EE, BigO, NormSq, family, scalar
-from fltheory.bounds._claim import Claim, Experiments, Form, Instances, Kind, Source, Sweep, Sweeps
-from fltheory.bounds._space import Integer, Real, Space, ratio
-from fltheory.bounds._symbols import E, F, L, N, eta, grad_F, k, mu, tau
-from fltheory.functions import Kinked, one_based
+from fltheory.bounds.algebra import EE, BigO, NormSq
+from fltheory.bounds.claim import Citation, Claim, Experiments, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.functions import Kinked, one_based
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Integer, Real, Space, ratio
+from fltheory.bounds.symbols import E, F, L, N, eta, grad_F, k, mu, tau
 from fltheory.quadratic.problem import Quadratic
 
 x = family("planted_x", "x_{<0>}", "vectors")
@@ -27,7 +28,7 @@ def claim(name, kind, statement, check, **more):
         id=f"planted.{name}",
         kind=kind,
         title=name,
-        source=Source("planted", name),
+        citation=Citation("planted", name),
         forms=(Form(statement=statement, **more),),
         check=check,
     )
@@ -188,7 +189,7 @@ def power_law(exponent=-1):
 
     base = {"N": 5.0}
     check = Sweeps(
-        source=Instances(space=Space({"T": Real(1, 1e7), "N": Real(1, 100)}), realise=realise, rational=False),
+        instances=Instances(space=Space({"T": Real(1, 1e7), "N": Real(1, 100)}), realise=realise, rational=False),
         sweeps=(Sweep("T", (10, 40, 160, 640, 2560, 10240), base),),
     )
     return claim("power-law", Kind.RATE, Le(error, BigO(tau ** sp.Rational(str(exponent)))), check)
@@ -197,8 +198,8 @@ def power_law(exponent=-1):
 def missing_factor():
     """A rate that does not mention the number of clients, on which it depends."""
     law = power_law()
-    check = Sweeps(source=law.check.source, sweeps=(Sweep("N", (1, 2, 4, 8, 16, 32), {"T": 100.0}),))
-    return claim("missing-factor", Kind.RATE, law.forms[0].sources[0], check)
+    check = Sweeps(instances=law.check.instances, sweeps=(Sweep("N", (1, 2, 4, 8, 16, 32), {"T": 100.0}),))
+    return claim("missing-factor", Kind.RATE, law.forms[0].relations[0], check)
 
 
 def descends(factor=1):

@@ -192,7 +192,7 @@ MISTAKES = [
     in_algorithm("negative rate", "rate = -0.1", "toml:19", "rate must be a number in (0, inf]", "rate=-0.1"),
     in_algorithm("rate zero", "rate = 0", "(0, inf]", "rate=0"),
     in_algorithm("rate is a boolean", "rate = true", "(0, inf]", "rate=True"),
-    in_algorithm("rate is a word", 'rate = "fast"', "algorithm[1].rate.name", "'inverse', 'table'", "fast"),
+    in_algorithm("rate is a word", 'rate = "fast"', "algorithm[1].rate.name", "'inverse', 'per-step'", "fast"),
     in_algorithm("rate is a list", "rate = [0.1]", "algorithm[1].rate must be a table", "[0.1]"),
     in_algorithm("schedule without scale", 'rate = "inverse"', "algorithm[1].rate.scale is missing"),
     in_algorithm("empty schedule", 'rate = { name = "table", values = [] }', "values", "non-empty"),
@@ -224,7 +224,9 @@ MISTAKES = [
     at_top("zero rounds", "rounds = 3", "rounds = 0", "toml:1: rounds", "an integer >= 1", "rounds=0"),
     at_top("rounds in fractions", "rounds = 3", "rounds = 2.5", "an integer >= 1", "rounds=2.5"),
     at_top("zero replicates", "replicates = 2", "replicates = 0", "toml:2: replicates", ">= 1", "replicates=0"),
-    at_top("more than memory holds", "rounds = 3", "rounds = 1000000000", "Configuration.replicates", "lower"),
+    at_top(
+        "more than memory holds", "rounds = 3", "rounds = 1000000000", "Configuration.rounds must be at most", "lower"
+    ),
     at_top("negative seed", "seed = 1\nengine", "seed = -1\nengine", "toml:3: seed", "an integer >= 0", "seed=-1"),
     at_top("seed is a boolean", "seed = 1\nengine", "seed = true\nengine", "an integer >= 0", "seed=True"),
     at_top("unknown engine", '"reference"', '"exat"', "toml:4: engine", "'monte_carlo'", "did you mean 'exact'"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,18 @@ from typer.testing import CliRunner
 from fltheory.cli import app
 
 OWN = Path(__file__).parents[2] / "examples" / "own-claims"
-FIELDS = ["id", "variant", "verdict", "margin", "method", "instances", "seconds", "assumptions", "counterexample"]
+FIELDS = [
+    "id",
+    "variant",
+    "verdict",
+    "strength",
+    "margin",
+    "method",
+    "instances",
+    "seconds",
+    "assumptions",
+    "counterexample",
+]
 
 
 def invoke(*arguments):
@@ -37,7 +49,7 @@ def test_list_gives_the_agreed_fields():
 
 
 def test_check_gives_one_object_per_form_and_writes_the_ledger():
-    outcome = invoke("check", "own.*", "--claims", OWN, "--quick", "--json")
+    outcome = invoke("check", "own.local-drift", "--claims", OWN, "--quick", "--json")
     assert outcome.exit_code == 0
     verdicts = json.loads(outcome.stdout)
     assert [(v["id"], v["variant"]) for v in verdicts] == [
@@ -51,24 +63,24 @@ def test_check_gives_one_object_per_form_and_writes_the_ledger():
 
 
 def test_several_searches_share_one_verdict_and_the_ledger_says_so():
-    outcome = invoke("check", "own.*", "--claims", OWN, "--quick", "--searches", "3", "--seed", "5", "--json")
+    outcome = invoke("check", "own.local-drift", "--claims", OWN, "--quick", "--searches", "3", "--seed", "5", "--json")
     assert outcome.exit_code == 0
     several = json.loads(outcome.stdout)
     assert [list(verdict["evidence"]["searches"]) for verdict in several] == [["5", "6", "7"]] * 2
     single = [
-        json.loads(invoke("check", "own.*", "--claims", OWN, "--quick", "--seed", seed, "--json").stdout)
+        json.loads(invoke("check", "own.local-drift", "--claims", OWN, "--quick", "--seed", seed, "--json").stdout)
         for seed in (5, 6, 7)
     ]
     for verdict, *alone in zip(several, *single, strict=True):
         assert verdict["instances"] == sum(v["instances"] for v in alone)
         assert verdict["evidence"]["searches"] == {str(v["seed"]): v["verdict"] for v in alone}
-    text = invoke("check", "own.*", "--claims", OWN, "--quick", "--searches", "3").stdout
+    text = invoke("check", "own.local-drift", "--claims", OWN, "--quick", "--searches", "3").stdout
     assert "searched with the seeds 0 to 2" in text
     assert "searched with the seeds 0 to 2" in Path("results/ledger/ledger.md").read_text()
 
 
 def test_a_counterexample_is_replayed_from_its_file_alone():
-    assert invoke("check", "own.*", "--claims", OWN, "--quick", "-q").exit_code == 0
+    assert invoke("check", "own.local-drift", "--claims", OWN, "--quick", "-q").exit_code == 0
     saved = Path("results/ledger/counterexamples/own.local-drift@published.json")
     outcome = invoke("replay", saved, "--claims", OWN, "--json")
     assert outcome.exit_code == 0
@@ -90,10 +102,10 @@ def test_falsify_saves_what_it_finds_and_says_how_hard_it_looked():
     assert "no counterexample in" in outcome.stdout
 
 
-def test_show_has_page_forms_letters_and_the_last_verdict():
+def test_show_has_page_forms_symbols_and_the_last_verdict():
     outcome = invoke("show", "own.local-drift", "--claims", OWN)
     assert "not checked yet" in outcome.stdout
-    invoke("check", "own.*", "--claims", OWN, "--quick", "-q")
+    invoke("check", "own.local-drift", "--claims", OWN, "--quick", "-q")
     text = invoke("show", "own.local-drift", "--claims", OWN).stdout
     for part in ("Dropping the factor 2", "the model both clients start from", "VIOLATED", "HOLDS"):
         assert part in text
@@ -104,6 +116,49 @@ def test_show_has_page_forms_letters_and_the_last_verdict():
     assert all("latex" in form for form in document["forms"])
 
 
+@pytest.mark.parametrize("id_", ["ruan.eq-46", "cfl.theorem-4.1-sc", "fen.theorem-3.1"])
+def test_show_is_text_without_markup(id_):
+    text = invoke("show", id_).stdout
+    for mark in (":math:", ".. math::", "``", "\\frac", "\\left", "<0>", "**"):
+        assert mark not in text, mark
+    assert "symbols" in text
+
+
+TEX = shutil.which("pdflatex")
+
+
+@pytest.mark.parametrize("id_", ["ruan.eq-78", "fen.negligible", "cfl.theorem-4.1-sc"])
+def test_export_is_a_latex_file_that_compiles(id_, tmp_path):
+    invoke("check", id_, "--quick", "-q")
+    path = tmp_path / "claim.tex"
+    invoke("export", id_, "--tex", "-o", path)
+    text = path.read_text()
+    for part in ("Statement", "Symbols", "Verdict", "Discussion and derivation", "Source"):
+        assert f"\\subsection*{{{part}}}" in text
+    assert f"id of the claim: {id_}" in text
+    assert "@misc{" in text
+    assert "@software{fltheory," in text
+    if id_ == "ruan.eq-78":
+        assert "On the instance below it reads 5/2 $\\ne$ 9/4" in text
+        assert "fltheory replay results/ledger/counterexamples/ruan.eq-78@published.json" in text
+        assert r"$E = 2$, $N = 1$" in text
+    assert invoke("export", id_, "--tex").stdout == text
+    if TEX is None:
+        pytest.skip("the rest needs pdflatex")
+    done = subprocess.run(
+        [TEX, "-interaction=nonstopmode", "-halt-on-error", path.name], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-600:]
+    assert path.with_suffix(".pdf").stat().st_size > 20_000
+
+
+def test_export_works_before_a_check_and_asks_for_a_format():
+    assert "not checked yet" in invoke("export", "ruan.eq-78", "--tex").stdout
+    outcome = invoke("export", "ruan.eq-78")
+    assert outcome.exit_code == 2
+    assert "add --tex" in outcome.stderr
+
+
 def test_show_draws_what_a_proof_rests_on():
     text = invoke("show", "ruan.theorem-3.1").stdout
     assert "its proof uses" in text
@@ -111,13 +166,16 @@ def test_show_draws_what_a_proof_rests_on():
 
 
 def test_ledgers_are_compared():
-    invoke("check", "own.*", "--claims", OWN, "--quick", "-q", "--output", "old")
+    invoke("check", "own.local-drift", "--claims", OWN, "--quick", "-q", "--output", "old")
     document = json.loads(Path("old/ledger.json").read_text())
-    assert invoke("diff", "old/ledger.json", "old/ledger.json").stdout == "no difference\n"
+    same = invoke("diff", "old/ledger.json", "old/ledger.json")
+    assert (same.stdout, same.exit_code) == ("no difference\n", 0)
     document["claims"][0]["forms"][0]["verdict"] = "HOLDS"
     del document["claims"][0]["forms"][1]
     Path("edited.json").write_text(json.dumps(document))
-    lines = invoke("diff", "edited.json", "old/ledger.json").stdout.splitlines()
+    changed = invoke("diff", "edited.json", "old/ledger.json")
+    assert changed.exit_code == 1
+    lines = changed.stdout.splitlines()
     assert lines == ["+ own.local-drift corrected: HOLDS", "! own.local-drift published: HOLDS -> VIOLATED"]
 
 
@@ -126,6 +184,10 @@ def test_ledgers_are_compared():
     [
         (("check",), "needs ids or --all"),
         (("check", "ruan.lemma-a.22"), "did you mean 'ruan.lemma-a.2'"),
+        (("check", "ruan"), "did you mean 'ruan.*'?"),
+        (("check", "raun"), "did you mean 'ruan.*'?"),
+        (("check", "ruan.lemma"), "did you mean 'ruan.lemma*'?"),
+        (("figure", "ruan-figure4"), "did you mean 'ruan-figure-4'?"),
         (("check", "ruan.lemma-a.2", "--variant", "published@x", "-q"), "none of the claims has a form 'published@x'"),
         (("check", "ruan.lemma-a.2", "--jobs", "0"), "jobs must be an integer >= 1"),
         (("check", "ruan.lemma-a.2", "--searches", "0"), "searches must be an integer >= 1"),
@@ -166,7 +228,7 @@ def test_a_claim_that_cannot_run_does_not_stop_the_others(tmp_path):
     (folder / "broken.py").write_text(broken)
     outcome = invoke("check", "own.*", "--claims", folder, "--quick", "--jobs", "1")
     assert outcome.exit_code == 1
-    assert "own.broken could not be evaluated: KeyError: 'nothing'" in outcome.stderr
+    assert f"own.broken could not be evaluated: {folder}/broken.py:49: KeyError: 'nothing'" in outcome.stderr
     assert "own.local-drift" in outcome.stdout
 
 

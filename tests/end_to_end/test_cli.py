@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -17,11 +18,12 @@ import pytest
 from typer.testing import CliRunner
 
 import fltheory
-import fltheory.engines
-from fltheory import catalogue, datasets
+import fltheory.simulation.engines
+from fltheory import datasets
 from fltheory.cli import app, terminal
+from fltheory.configuration import registry
 from fltheory.datasets.fashion_mnist import FashionMnist
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.trajectories import Trajectories
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUNNABLE = sorted(path for path in EXAMPLES.glob("*.toml") if "\n[sweep]" not in path.read_text(encoding="utf-8"))
@@ -106,7 +108,7 @@ def test_version() -> None:
 
 def test_list_shows_algorithms_and_problems() -> None:
     outcome = invoke("list", "--algorithms", "--problems")
-    for name in (*catalogue.algorithms(), *catalogue.PROBLEMS):
+    for name in (*registry.algorithms(), *registry.PROBLEMS):
         assert re.search(rf"^{re.escape(name)} ", outcome.stdout, re.MULTILINE)
 
 
@@ -120,7 +122,7 @@ def test_list_of_one_kind(flag: str, other: str) -> None:
 
 def test_list_as_json_has_all_parameters() -> None:
     document = json.loads(invoke("list", "--algorithms", "--problems", "--json").stdout)
-    assert {entry["name"] for entry in document["algorithms"]} == set(catalogue.algorithms())
+    assert {entry["name"] for entry in document["algorithms"]} == set(registry.algorithms())
     fedprox = next(entry for entry in document["algorithms"] if entry["name"] == "fedprox")
     assert fedprox["title"] == "FedProx"
     assert {"name": "prox", "required": False, "default": 0.1} in fedprox["parameters"]
@@ -242,7 +244,7 @@ def test_lack_of_memory_is_a_failure_like_any_other(
     def exhausted(*_: object, **__: object) -> None:
         raise shortage
 
-    monkeypatch.setattr(fltheory.engines, "simulate", exhausted)
+    monkeypatch.setattr(fltheory.simulation.engines, "simulate", exhausted)
     outcome = invoke("run", "three.toml")
     assert outcome.exit_code == 1
     assert outcome.stderr.count("error: ") == 3
@@ -258,8 +260,8 @@ def test_interruption_keeps_what_was_computed(three: Path, monkeypatch: pytest.M
         finished.append(experiment.algorithm.name)
         return original(experiment, **options)
 
-    original = fltheory.engines.simulate
-    monkeypatch.setattr(fltheory.engines, "simulate", impatient)
+    original = fltheory.simulation.engines.simulate
+    monkeypatch.setattr(fltheory.simulation.engines, "simulate", impatient)
     outcome = invoke("run", "three.toml")
     assert outcome.exit_code == 130
     assert outcome.stdout.count("not run") == 2
@@ -269,6 +271,47 @@ def test_interruption_keeps_what_was_computed(three: Path, monkeypatch: pytest.M
     assert (folder / "figure.png").exists()
     entries = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["results"]
     assert [entry["status"] for entry in entries] == ["done", "not run", "not run"]
+
+
+def test_an_interrupted_run_takes_over_what_was_finished(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = fltheory.simulation.engines.simulate
+    invoke("run", "three.toml", "--quiet")
+    folder = three / "results" / "three"
+    first = {path.name: path.read_bytes() for path in folder.glob("*.npz")}
+    assert len(first) == 3
+    begun: list[str] = []
+
+    def dies(experiment: Any, **options: Any) -> Trajectories:
+        begun.append(experiment.algorithm.name)
+        if len(begun) == 3:
+            raise SystemExit  # ends at once, as by a signal: nothing is written any more
+        return original(experiment, **options)
+
+    def counts(experiment: Any, **options: Any) -> Trajectories:
+        begun.append(experiment.algorithm.name)
+        return original(experiment, **options)
+
+    monkeypatch.setattr(fltheory.simulation.engines, "simulate", dies)
+    invoke("run", "three.toml", "--quiet")
+    assert len(begun) == 3, "a complete run is run again"
+    assert (folder / "unfinished.json").exists()
+    monkeypatch.setattr(fltheory.simulation.engines, "simulate", counts)
+    (folder / "fedavg.npz").write_bytes(next(first[name] for name in first if name != "fedavg.npz"))
+    begun.clear()
+    assert invoke("run", "three.toml", "--quiet").exit_code == 0
+    assert len(begun) == 2, "the third, and the one whose curves are not its own"
+    assert not (folder / "unfinished.json").exists()
+    for name, content in first.items():
+        old, new = (np.load(io.BytesIO(data)) for data in (content, (folder / name).read_bytes()))
+        assert old.files == new.files
+        assert all(np.array_equal(old[curve], new[curve]) for curve in old.files)
+    monkeypatch.setattr(fltheory.simulation.engines, "simulate", dies)
+    begun.clear()
+    invoke("run", "three.toml", "--quiet")
+    begun.clear()
+    monkeypatch.setattr(fltheory.simulation.engines, "simulate", counts)
+    assert invoke("run", "three.toml", "--quiet", "--seed", "77").exit_code == 0
+    assert len(begun) == 3, "another seed has other results"
 
 
 def test_a_full_disk_is_one_line(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,11 +388,18 @@ def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for result in json.loads(outcome.stdout)["results"]:
         runs = Trajectories.load(tmp_path / "results" / path.stem / result["files"][0])
         assert runs.rounds == rounds
-        judged = runs.curve("loss" if network else "gap")
-        assert judged[:, 5].mean() < 0.9 * judged[:, 0].mean()
+        curve = runs.curve("loss" if network else "gap")
+        assert curve[:, 5].mean() < 0.9 * curve[:, 0].mean()
 
 
 def test_memory_beats_following_the_drift(tmp_path: Path) -> None:
     outcome = invoke("run", str(EXAMPLES / "quadratic-comparison.toml"), "--json", "--output", str(tmp_path))
     gaps = {result["label"]: result["final"]["gap"]["mean"] for result in json.loads(outcome.stdout)["results"]}
     assert gaps["CFL-R"] < 0.1 * min(gaps["FedAvg"], gaps["FedProx"])
+
+
+def test_shells_complete_the_names_of_commands() -> None:
+    asked = {**os.environ, "_FLTHEORY_COMPLETE": "complete_bash", "COMP_WORDS": "fltheory ch", "COMP_CWORD": "1"}
+    program = Path(sys.executable).parent / "fltheory"
+    done = subprocess.run([program], env=asked, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["check"]

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from fltheory import claims
+from fltheory.bounds import catalogue
 from fltheory.cli import app
 from fltheory.figures.study import produce, studies
 from fltheory.report import build
@@ -31,7 +31,7 @@ IDS = ["cfl.eq-62-fedavg", "cfl.eq-59", "cfl.eq-61"]
 def drawn(tmp_path_factory):
     """Return the ledger and the figures drawn from it, with their gallery."""
     folder = tmp_path_factory.mktemp("results")
-    done, _ = check_all(claims.select(IDS), effort=Effort(instances=40, experiments=6))
+    done, _ = check_all(catalogue.select(IDS), effort=Effort(instances=40, experiments=6))
     checked = ledger(done, seed=0, effort="quick")
     path, _ = write(checked, folder / "ledger")
     known = studies()
@@ -81,16 +81,20 @@ def test_a_browser_shows_every_picture_inside_the_page(drawn, width):
     assert re.search(r'<body[^>]*data-wide="false"', dom)
 
 
+def section_of(text, id_):
+    start = text.index(f'<details class="claim" id="{id_}"')
+    end = re.search(r'<details class="claim"|<h2 id="graphs">', text[start + 10 :])
+    return text[start : start + 10 + end.start()]
+
+
 def test_the_report_leads_to_the_gallery_and_shows_bounds_with_their_claims(drawn):
     folder, saved = drawn
     text = (folder / "report.html").read_text()
     assert 'href="figures/gallery.html"' in text
-    section = text[text.index('<details class="claim" id="cfl.eq-62-fedavg"') :]
-    section = section[: section.index("</details>")]
+    section = section_of(text, "cfl.eq-62-fedavg")
     assert "data:image/png;base64," in section
     assert 'href="#bound-against-trajectory"' in section
-    others = text[text.index('<details class="claim" id="cfl.eq-59"') :]
-    assert "data:image/png" not in others[: others.index("</details>")]
+    assert "data:image/png" not in section_of(text, "cfl.eq-59")
     graph = text[text.index('id="proof-graph-cfl"') :].split("</figure>")[0]  # drawn once, clickable
     assert '<svg class="graph"' in graph
     assert saved[2].caption in html.unescape(graph)

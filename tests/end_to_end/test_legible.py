@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
-from fltheory import claims
+from fltheory.bounds import catalogue
 from fltheory.figures.study import studies
 from fltheory.figures.style import COLOURS, COLUMN, PAGE, settle
 from fltheory.validation.decide import Effort
@@ -28,7 +28,8 @@ DRAWN = [name for name, study in studies().items() if study.draw is not None]
 @pytest.fixture(scope="module")
 def verdicts():
     ids = ["cfl.eq-62-fedavg", "cfl.eq-59", "ruan.eq-44", "ruan.eq-46", "efl.lemma-2", "efl.eq-59", "fen.lemma-b.*"]
-    done, _ = check_all(claims.select(ids), effort=Effort(instances=20, experiments=3))
+    ids += ["li.*", "proxskip.*", "fieldguide.*", "scaffold.lemma-?"]
+    done, _ = check_all(catalogue.select(ids), effort=Effort(instances=20, experiments=3))
     return ledger(done, seed=0, effort="quick")
 
 
@@ -36,7 +37,7 @@ def verdicts():
 def drawn(request, verdicts):
     """Return a study, its numbers as they are stored, and its figure laid out."""
     study = studies()[request.param]
-    more = {"ledger": verdicts} if study.judged else {}
+    more = {"ledger": verdicts} if study.needs_ledger else {}
     data = json.loads(json.dumps(study.compute(quick=True, seed=0, **more), allow_nan=False))
     figure = study.draw(data)
     FigureCanvasAgg(figure)

@@ -8,7 +8,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from fltheory import claims
+from fltheory.bounds import catalogue
 from fltheory.cli import app
 from fltheory.figures import study
 from fltheory.validation.summary import findings, summary
@@ -19,9 +19,10 @@ IDS = ["ruan.eq-44", "ruan.eq-46", "efl.eq-59", "efl.lemma-2", "cfl.eq-59", "cfl
 @pytest.fixture
 def few(monkeypatch, tmp_path):
     """Leave a few statements and one figure, and an empty cache."""
-    chosen, figures = claims.select(IDS), {"ruan-figure-1": study.studies()["ruan-figure-1"]}
-    monkeypatch.setattr(claims, "select", lambda *_: chosen)
+    chosen, figures = catalogue.select(IDS), {"ruan-figure-1": study.studies()["ruan-figure-1"]}
+    monkeypatch.setattr(catalogue, "select", lambda *_: chosen)
     monkeypatch.setattr(study, "studies", lambda **_: figures)
+    monkeypatch.delenv("FLTHEORY_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "results"
 
@@ -62,4 +63,14 @@ def test_every_step_is_told_and_a_second_run_takes_over_what_was_checked(few):
     assert {total for _, total, _ in steps} == {str(len(IDS) + 1)}
     assert {name for _, _, name in steps} == {*IDS, "ruan-figure-1"}
     assert "were checked before" not in first.output
-    assert f"{len(IDS)} of {len(IDS)} claims were checked before by the same code" in validate(few).output
+    page = (few / "report.html").read_bytes()
+    again = validate(few).output
+    assert f"{len(IDS)} of {len(IDS)} claims were checked before by the same code" in again
+    assert "1 of 1 figures and tables are unchanged" in again
+    assert (few / "report.html").read_bytes() == page
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_it_says_what_an_extra_would_add(few, monkeypatch, there):
+    monkeypatch.setattr("fltheory.cli.validating.find_spec", lambda name: object() if there else None)
+    assert ("without the extra pep" in validate(few).output) is not there

@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 from fltheory import datasets
 from fltheory.cli import app
 from fltheory.datasets.fashion_mnist import FashionMnist
-from fltheory.trajectories import Trajectories
+from fltheory.simulation.trajectories import Trajectories
 from tests.samples import FASHION
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
@@ -41,7 +41,7 @@ dataset = "fashion-mnist"
 network = { name = "mlp", hidden = [20] }
 split = { name = "dirichlet", concentration = 0.3 }
 num_clients = 10
-judged = 200
+evaluated = 200
 seed = 1
 
 [participation]
@@ -56,7 +56,7 @@ rate = 0.1
 name = "apfl"
 rate = 0.1
 """
-FULL = CLOTHES.replace("judged = 200", "samples = 600\njudged = 200")
+FULL = CLOTHES.replace("evaluated = 200", "samples = 600\nevaluated = 200")
 
 
 @pytest.fixture
@@ -176,9 +176,7 @@ def test_expectations_of_networks_are_refused(sample: str) -> None:
     done = run(f'engine = "exact"\n{sample}')
     assert done.exit_code == 1
     for label in ("FedAvg", "APFL"):
-        assert (
-            f"error: {label}: the exact engine needs a quadratic problem, got DeepProblem; use the monte" in done.stderr
-        )
+        assert f"error: {label}: the exact engine needs affine" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -216,8 +214,12 @@ def test_words_that_mean_nothing(here: Path, before: str, after: str, message: s
             "problem: LSTM needs rows of symbols, got inputs of shape (28, 28); use mlp",
         ),
         ('"mlp", hidden = [20]', '"vgg11"', "problem: VGG11 needs images of at least 32 x 32, got shape (28, 28); use"),
-        ("judged = 200", "samples = 301", "problem.samples: federate.samples must be an integer in [1, 300], got"),
-        ("judged = 200", "batch_size = 0", "problem.batch_size: DeepProblem.batch_size must be an integer >= 1, got"),
+        ("evaluated = 200", "samples = 301", "problem.samples: federate.samples must be an integer in [1, 300], got"),
+        (
+            "evaluated = 200",
+            "batch_size = 0",
+            "problem.batch_size: DeepProblem.batch_size must be an integer >= 1, got",
+        ),
     ],
 )
 def test_what_does_not_fit_the_data_is_refused(sample: str, before: str, after: str, message: str) -> None:
@@ -239,4 +241,4 @@ def test_without_pytorch_the_remedy_is_told(sample: str, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     done = run(sample)
     assert done.exit_code == 2
-    assert "networks need PyTorch; install it with: pip install 'fltheory[torch]'" in done.stderr
+    assert "networks need PyTorch; install it with: pip install --editable '.[torch]'" in done.stderr

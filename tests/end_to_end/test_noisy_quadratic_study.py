@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fltheory import Experiment, Participation, Record, simulate
-from fltheory.studies import noisy_quadratic as study
+from fltheory.bounds.cfl import settings as study
 
 
 def final_loss(setting: study.Setting, algorithm: object, rate: float) -> float:

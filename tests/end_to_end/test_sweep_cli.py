@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-import fltheory.engines
+import fltheory.simulation.engines
 from fltheory.cli import app, sweeping
+from fltheory.configuration.toml_text import TomlText
 from fltheory.errors import InvalidParameter
 from fltheory.figures import grid as grid_figure
-from fltheory.source import Source
+from fltheory.simulation.trajectories import Trajectories
 from fltheory.sweep import Grid, Run, plan
 from fltheory.sweep.report import best
-from fltheory.trajectories import Trajectories
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -230,9 +230,9 @@ def test_interruption_keeps_what_was_computed(here: Path, monkeypatch: pytest.Mo
         finished.append(experiment.algorithm.name)
         return original(experiment, **options)
 
-    original = fltheory.engines.simulate
+    original = fltheory.simulation.engines.simulate
     with monkeypatch.context() as patched:
-        patched.setattr(fltheory.engines, "simulate", impatient)
+        patched.setattr(fltheory.simulation.engines, "simulate", impatient)
         outcome = invoke("sweep", "grid.toml", "--jobs", "1")
     assert outcome.exit_code == 130
     assert "error: interrupted; what was finished is kept, 7 of 12 runs are left for the next call" in outcome.stderr
@@ -244,7 +244,14 @@ def test_a_real_interrupt_of_several_processes(here: Path) -> None:
     text = REFERENCE.replace("rounds = 4", "rounds = 3000").replace("[0.0, 1.0]", "[0.0, 0.5, 1.0, 2.0, 3.0, 4.0]")
     Path("grid.toml").write_text(text.replace("[1, 4, 16]", "[1]"), encoding="utf-8")
     command = [sys.executable, "-c", "from fltheory.cli import main; main()", "sweep", "grid.toml", "--jobs", "2"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests that were started in the background of a shell have been told to ignore the signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stderr is not None
     first = process.stderr.readline()
     os.kill(process.pid, signal.SIGINT)
@@ -329,19 +336,19 @@ def test_mistakes_are_one_line(arguments: list[str], says: tuple[str, ...], here
 
 def test_nothing_runs_if_any_point_is_wrong(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("grid.toml").write_text(REFERENCE.replace("[1, 4, 16]", "[1, 4, 0]"), encoding="utf-8")
-    monkeypatch.setattr(fltheory.engines, "simulate", lambda *_, **__: pytest.fail("something was run"))
+    monkeypatch.setattr(fltheory.simulation.engines, "simulate", lambda *_, **__: pytest.fail("something was run"))
     assert invoke("sweep", "grid.toml", "--jobs", "1").exit_code == 2
 
 
 def test_the_documented_grid_is_accepted_and_its_mistake_answered_as_shown(here: Path) -> None:
     page = (EXAMPLES.parent / "docs" / "how-to" / "sweep-a-grid.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    grid = Grid.read(Source(path="study.toml", text=text))
+    grid = Grid.read(TomlText(path="study.toml", text=text))
     assert len(plan(grid)) == 2 * len(grid) == 2 * 3 * 2 * 2 * 3 * 3
     (message,) = re.findall(r"```text\nerror: (.*?)```", page, re.DOTALL)
     wrong = text.replace("0.0, 1.0, 4.0", "0.0, 1.0, 8.0")
     with pytest.raises(InvalidParameter) as caught:
-        plan(Grid.read(Source(path="study.toml", text=wrong)))
+        plan(Grid.read(TomlText(path="study.toml", text=wrong)))
     assert str(caught.value) == " ".join(message.split())
 
 

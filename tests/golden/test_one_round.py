@@ -8,6 +8,8 @@ to 4; a plain step of client 2 lands on -1 from anywhere. Every number below is 
 import numpy as np
 import pytest
 
+from fltheory import Experiment, Participation, simulate
+from fltheory.algorithms.apfl import APFL
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.efl import EFL
 from fltheory.algorithms.fedavg import FedAvg
@@ -15,10 +17,11 @@ from fltheory.algorithms.feddyn import FedDyn
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.fedprox import FedProx
 from fltheory.algorithms.mime import Mime
+from fltheory.algorithms.mimelite import MimeLite
 from fltheory.algorithms.minibatch_sgd import MinibatchSGD
 from fltheory.algorithms.ruan import Ruan
 from fltheory.algorithms.scaffold import Scaffold
-from fltheory.oracle import Round
+from fltheory.problems.oracle import Round
 from fltheory.quadratic.problem import Quadratic
 
 P = np.array([0.75, 0.25])
@@ -40,7 +43,7 @@ def line(*, curvature=(1.0, 2.0), minimisers=(4.0, -1.0)):
 def work(index=0, *, steps=(2, 2), weights=P):
     return Round(
         index=index,
-        rate=0.5,
+        rates=(0.5,),
         local_steps=2,
         p=P,
         steps=np.array([steps]),
@@ -159,6 +162,66 @@ def test_mime():
     outcome = first(Mime(momentum=0.5))
     assert numbers(outcome.local) == [35 / 32, 15 / 16]
     assert (numbers(outcome.state.w), numbers(outcome.state.m)) == ([135 / 128], [-1.25])
+
+
+def test_mime_normalises_statistics_by_the_weights_of_the_round():
+    """Weights 3/2 and 1/2 double the server's step and nothing else: gradients are averaged, not added."""
+    outcome = first(Mime(momentum=0.5), weights=np.array([1.5, 0.5]))
+    assert numbers(outcome.local) == [35 / 32, 15 / 16]
+    assert (numbers(outcome.state.w), numbers(outcome.state.m)) == ([135 / 64], [-1.25])
+
+
+def test_mimelite_normalises_statistics_by_the_weights_of_the_round():
+    """Rate 1/4: client 1 goes 0 -> 1 -> 7/4, client 2 goes 0 -> -1/2 -> -3/4; the mean gradient at 0 is -5/2.
+
+    Server: 3/2 * 7/4 - 1/2 * 3/4 = 9/4.
+    """
+    outcome = first(MimeLite(momentum=0.5), weights=np.array([1.5, 0.5]))
+    assert numbers(outcome.local) == [1.75, -0.75]
+    assert (numbers(outcome.state.w), numbers(outcome.state.m)) == ([2.25], [-1.25])
+
+
+def test_apfl_mixes_a_quarter_of_the_personal_part():
+    """Mixing 1/4. Step 1: shared 2 and -1, personal parts move an eighth of the gradients -4 and 2: 1/2 and -1/4.
+
+    Step 2: mixtures 13/8 and -13/16 have the gradients -19/8 and 3/8, so the parts are 51/64 and -19/64; shared 3 and
+    -1. Server: 9/4 - 1/4 = 2. The personal models are a quarter of the part and three quarters of 2.
+    """
+    algorithm = APFL(mixing=0.25)
+    outcome = first(algorithm)
+    assert (numbers(outcome.state.w), numbers(outcome.state.v)) == ([2.0], [51 / 64, -19 / 64])
+    assert numbers(algorithm.personal(outcome.state)) == [51 / 256 + 1.5, -19 / 256 + 1.5]
+
+
+@pytest.mark.parametrize(
+    ("curvature", "expected"), [([1.0], [1, 3 / 4, 1 / 2]), ([1.0, 0.5], [1, 13 / 16, 77 / 128])], ids=["one", "two"]
+)
+@pytest.mark.parametrize("engine", ["exact", "reference"])
+def test_the_first_average_contains_the_start(engine, curvature, expected):
+    """Minimiser 0, start 1, rate 1/2, weights 1, 1, 2 of the models.
+
+    One client: models 1, 1/2, 1/4. Two with curvatures 1 and 1/2: a round multiplies by (1/2 + 3/4)/2 = 5/8, so the
+    models are 1, 5/8, 25/64. The second problem goes through another part of the exact engine than the first.
+    """
+    clients = len(curvature)
+    problem = Quadratic(
+        hessian=np.array(curvature)[:, None],
+        linear=np.zeros((clients, 1)),
+        constant=np.zeros(clients),
+        sample_counts=np.ones(clients),
+        noise_sq=np.zeros(clients),
+        start=np.ones(1),
+    )
+    experiment = Experiment(
+        problem=problem,
+        algorithm=FedAvg(),
+        participation=Participation(num_clients=clients, local_steps=1),
+        rate=0.5,
+        rounds=2,
+        averaging=np.array([1.0, 1.0, 2.0]),
+    )
+    found = np.sqrt(simulate(experiment, engine=engine).average_distance_sq[0])
+    assert numbers(found) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("form", ["weighted", "sum"])

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from fltheory import strategies as fls
-from fltheory.bounds._space import exact
+from fltheory.bounds.functions import Kinked, Turned, one_based
+from fltheory.bounds.space import exact
 from fltheory.errors import InvalidParameter
-from fltheory.functions import Kinked, Turned, one_based
 
 MU, L = 0.5, 8.0
 models = npst.arrays(float, (2,), elements=st.floats(-6, 6))

@@ -1,7 +1,7 @@
 """Expectations of the exact engine against means of simulated runs.
 
 3,000 replicates each. A band covers all rounds of one curve with probability ``LEVEL`` when replicate means are
-near normal; with fewer than 480 bands in this file, the probability of any false alarm over seeds drawn at random
+near normal; with fewer than 1,000 bands in this file, the probability of any false alarm over seeds drawn at random
 is below 1e-3. The seeds are fixed, so a run repeats.
 """
 
@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from fltheory import Experiment, Participation, Record, catalogue, client_quadratics, noisy_quadratic, simulate
+from fltheory import Experiment, Participation, Record, client_quadratics, noisy_quadratic, simulate
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.continual import Continual
 from fltheory.algorithms.efl import EFL
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.feddyn import FedDyn
 from fltheory.algorithms.scaffold import Scaffold
+from fltheory.configuration import registry
 from fltheory.participation import (
     Arrival,
     Bernoulli,
@@ -25,12 +26,12 @@ from fltheory.participation import (
     UniformSteps,
     WithoutReplacement,
 )
-from fltheory.rates import Inverse
+from fltheory.simulation.schedules import Inverse
 
 REPLICATES = 3000
-LEVEL = 1 - 2e-6
+LEVEL = 1 - 1e-6
 
-AFFINE = {name: kind() for name, kind in catalogue.algorithms().items() if not kind().not_affine} | {
+AFFINE = {name: kind() for name, kind in registry.algorithms().items() if not kind().not_affine} | {
     "cfl-r sum": CFLR(form="sum"),
     "cfl-r geometric": CFLR(weighting="geometric", forgetting=0.6),
     "cfl-r diagonal, stochastic": CFLR(curvature="diagonal", gradient="stochastic"),
@@ -48,9 +49,9 @@ def assert_in_bands(experiment, *, seed=11, sampled=200, record=None, collapse=F
     run = simulate(experiment, seed=seed, replicates=REPLICATES, record=record, collapse=collapse)
     assert np.all(run.gap[:, 1:].std(axis=0) > 0)
     for name in moments.curves():
-        expected, band = moments.curve(name)[0], run.band(name, level=LEVEL)
-        # Stored half-widths of sampled participation have level 0.99; twice them is beyond 1 - 1e-6.
-        slack = 1e-15 + 1e-9 * np.abs(expected).max() + 2 * moments.half_width.get(name, np.zeros_like(expected))
+        known, band = moments.band(name, level=LEVEL), run.band(name, level=LEVEL)
+        expected = known.mean
+        slack = 1e-15 + 1e-9 * np.abs(expected).max() + (known.high - known.mean)
         inside = (band.low - slack <= expected) & (expected <= band.high + slack)
         assert np.all(inside), f"{name} outside its band in rounds {np.flatnonzero(~inside).tolist()}"
     return moments
@@ -116,9 +117,32 @@ def test_random_participation_enumerated(law, name):
 
 
 def test_random_participation_sampled():
-    """CFL-R remembers who came, so participation is sampled and moments are exact given the sample."""
-    moments = assert_in_bands(experiment_of(own(3, commuting=True), CFLR(), ENUMERATED["coin flips"]))
-    assert moments.provenance["participation"] == "sampled"
+    """CFL-R remembers when everybody came, so participation is sampled and moments are exact given the sample."""
+    moments = assert_in_bands(experiment_of(own(3, commuting=True), CFLR(), ENUMERATED["coin flips"], rounds=7))
+    assert moments.method == "Rao-Blackwell"
+
+
+@pytest.mark.parametrize("algorithm", [EFL(elasticity=0.3), CFLR(), CFLR(form="sum")], ids=["efl", "cfl-r", "sum"])
+def test_memories_of_absent_clients_enumerated(algorithm):
+    moments = assert_in_bands(experiment_of(own(3), algorithm, ENUMERATED["coin flips"]))
+    assert moments.exact
+
+
+@pytest.mark.parametrize("name", ["fedavg", "scaffold", "feddyn", "fednova", "minibatch-sgd"])
+@pytest.mark.parametrize(
+    "law", [{"hessian_noise": 0.5}, {"round_growth": 0.5}, {"hessian_noise": 0.3, "round_growth": 0.4}]
+)
+@pytest.mark.parametrize("rotated", [False, True])
+def test_noise_that_multiplies_the_state(rotated, law, name):
+    problem = shared(3, scenario="S1", client_drift_centred=True, rotated=rotated, **law)
+    participation = ENUMERATED["coin flips"] if rotated else None
+    moments = assert_in_bands(experiment_of(problem, AFFINE[name], participation, averaging=np.ones(5)))
+    assert moments.exact
+
+
+def test_a_random_hessian_of_every_client():
+    for algorithm in (FedAvg(), CFLR(), Scaffold()):
+        assert_in_bands(experiment_of(own(3, hessian_noise=0.5), algorithm))
 
 
 @pytest.mark.parametrize("name", ["fedavg", "ruan", "scaffold"])
@@ -151,6 +175,15 @@ def test_rounds_drawn_at_once_have_the_whole_law(name):
             assert ks_2samp(every.curve(curve)[:, column], once.curve(curve)[:, column]).pvalue > 1e-6
     change = [np.diff(run.gap[:, 1:], axis=1)[:, 0] for run in (every, once)]
     assert ks_2samp(*change).pvalue > 1e-6
+
+
+def test_bands_are_narrow_enough_to_see_noise_that_multiplies_the_state():
+    """The same comparison against the moments without it has to fail."""
+    for law in ({"hessian_noise": 0.5, "radius": 3.0}, {"round_growth": 0.5, "radius": 3.0}):
+        run = simulate(experiment_of(shared(3, **law), FedAvg()), seed=11, replicates=REPLICATES)
+        wrong = simulate(experiment_of(shared(3, radius=3.0), FedAvg()), engine="exact")
+        band = run.band("distance_sq", level=LEVEL)
+        assert np.any((wrong.distance_sq[0] < band.low)[1:] | (wrong.distance_sq[0] > band.high)[1:])
 
 
 def test_bands_are_narrow_enough_to_see_a_missing_noise():

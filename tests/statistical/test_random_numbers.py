@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fltheory import seeding
-from fltheory.seeding import Purpose
+from fltheory._internal import seeding
+from fltheory._internal.seeding import Purpose
 
 ALARM = 1e-8
 KEYS, ENTRIES = 1000, 2000

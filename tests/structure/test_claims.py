@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 import fltheory
-from fltheory import claims
-from fltheory.bounds._claim import Claim, Kind, Sweeps
-from fltheory.bounds._space import plain
-from fltheory.report.markup import mathml, page
+from fltheory.bounds import catalogue
+from fltheory.bounds.claim import Claim, Kind, Sweeps
+from fltheory.bounds.space import plain
+from fltheory.report.formulas import mathml
+from fltheory.report.markup import page
 from fltheory.validation.decide import FULL, QUICK, check
-from fltheory.validation.verdict import Outcome
+from fltheory.validation.verdict import Decision
 
-ENTRIES = claims.index()
+ENTRIES = catalogue.index()
 BOUNDS = Path(fltheory.__file__).parent / "bounds"
 
 
@@ -30,7 +31,7 @@ def test_what_is_listed_is_what_is_loaded(loaded):
         entry = ENTRIES[id_]
         assert isinstance(claim, Claim)
         assert (claim.id, claim.kind, claim.title) == (entry.id, Kind(entry.kind), entry.title)
-        assert (claim.source.paper, claim.source.reference) == (entry.paper, entry.reference)
+        assert (claim.citation.paper, claim.citation.reference) == (entry.paper, entry.reference)
         assert entry.path.parent.name == entry.paper
         assert entry.path.stem == re.sub(r"[.-]", "_", entry.id.partition(".")[2]).lower()
 
@@ -88,8 +89,8 @@ def test_what_is_ours_holds_and_everything_can_be_evaluated(id_):
     claim = ENTRIES[id_].load()
     for form in claim.forms:
         verdict = check(claim, variant=form.variant, effort=QUICK)[0]
-        if verdict.outcome is Outcome.NOT_APPLICABLE:  # premises that few points fulfil
+        if verdict.decision is Decision.NOT_APPLICABLE:  # premises that few points fulfil
             verdict = check(claim, variant=form.variant, effort=FULL)[0]
-        assert verdict.outcome is not Outcome.NOT_APPLICABLE, (verdict.variant, verdict.reason)
+        assert verdict.decision is not Decision.NOT_APPLICABLE, (verdict.variant, verdict.reason)
         if not verdict.variant.startswith("published"):
-            assert verdict.outcome is Outcome.HOLDS, (verdict.variant, verdict.reason)
+            assert verdict.decision is Decision.HOLDS, (verdict.variant, verdict.reason)

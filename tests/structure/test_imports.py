@@ -28,8 +28,14 @@ def python(code):
     "modules",
     [
         ["fltheory"],
-        ["fltheory", "fltheory.quadratic", "fltheory.experiment", "fltheory.engines", "fltheory.trajectories"],
-        [*ALGORITHMS, *PARTICIPATION, "fltheory.catalogue"],
+        [
+            "fltheory",
+            "fltheory.quadratic",
+            "fltheory.simulation.experiment",
+            "fltheory.simulation.engines",
+            "fltheory.simulation.trajectories",
+        ],
+        [*ALGORITHMS, *PARTICIPATION, "fltheory.configuration.registry"],
         ["fltheory.cli"],
     ],
     ids=["package", "quadratics and engines", "algorithms and participation", "command line"],

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from fltheory.algorithms._algorithm import Algorithm, aggregate, keep_absent
+from fltheory.algorithms.base import Algorithm, aggregate, keep_absent
 from fltheory.algorithms.efl import EFL
 from fltheory.algorithms.feddyn import FedDyn
 from fltheory.algorithms.fednova import FedNova

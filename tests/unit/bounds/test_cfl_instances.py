@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fltheory import claims, simulate
-from fltheory.bounds._claim import Rejected
-from fltheory.bounds._space import exact
+from fltheory import simulate
+from fltheory.bounds import catalogue
 from fltheory.bounds.cfl import _drift, _round, figure_1
 from fltheory.bounds.cfl._moments import LARGEST, Moments, averaging, best_step, largest
 from fltheory.bounds.cfl._rate_sweeps import BASE, base, everything
 from fltheory.bounds.cfl._rates import Setting, camp_signs
+from fltheory.bounds.claim import Rejected
+from fltheory.bounds.space import exact
 from fltheory.validation.evaluate import holds
 from fltheory.validation.search import random_points
 
@@ -30,7 +31,7 @@ def test_coins_are_fair_and_pairwise_independent(number):
 @pytest.mark.parametrize("part", ["1", "2", "3"])
 def test_coins_fulfil_the_assumptions_on_drifts(part):
     """In float64 too, where sums of coins are not exactly zero."""
-    claim = claims.index()[f"cfl.lemma-3.5.{part}"].load()
+    claim = catalogue.index()[f"cfl.lemma-3.5.{part}"].load()
     for form in claim.forms:
         source = claim.check_of(form)
         for point in random_points(source.space, np.random.default_rng(2), 20):
@@ -41,28 +42,28 @@ def test_coins_fulfil_the_assumptions_on_drifts(part):
 def _two_rounds(**changed):
     """Two rounds without drift, on four outcomes."""
     still = np.zeros((4, 2, 1))
-    numbers = {f"cfl_{name}_sq": 9.0 for name in "ABDG"}
-    env = {"t": 2, "cfl_p": np.array([0.5, 0.5]), "cfl_grad": np.ones((4, 1)), "cfl_delta": still, "cfl_xi": still}
+    numbers = {f"{name}_sq": 9.0 for name in "ABDG"}
+    env = {"t": 2, "p": np.array([0.5, 0.5]), "grad": np.ones((4, 1)), "delta": still, "xi": still}
     return {**env, **numbers, "chance": [0.25] * 4, **changed}
 
 
 def test_drifts_that_depend_on_each_other_are_refused():
     """Each assumption on drifts refuses what it is there for, and nothing else does."""
-    claim = claims.index()["cfl.lemma-3.5.3"].load()
+    claim = catalogue.index()["cfl.lemma-3.5.3"].load()
     form = claim.form("published@independent")
     first, second = (coin[:, None] for coin in np.array(_drift.coin_table(2)).T)
     lasting, alternating = np.stack([first, first], axis=1), np.stack([first, second], axis=1)
     refused = {
-        "new clients in every round (6, S1)": {"cfl_delta": lasting},
-        "uncorrelated rounds, which no assumption says": {"cfl_xi": lasting},
-        "drifts are uncorrelated (5)": {"cfl_delta": alternating, "cfl_xi": alternating[:, ::-1]},
-        "client drift is centred (5)": {"cfl_delta": np.stack([0 * first, 1 + 0 * first], axis=1)},
-        "model does not depend on the drifts": {"cfl_grad": 2 + first},
+        "new clients in every round (6, S1)": {"delta": lasting},
+        "uncorrelated rounds, which no assumption says": {"xi": lasting},
+        "drifts are uncorrelated (5)": {"delta": alternating, "xi": alternating[:, ::-1]},
+        "client drift is centred (5)": {"delta": np.stack([0 * first, 1 + 0 * first], axis=1)},
+        "model does not depend on the drifts": {"grad": 2 + first},
     }
     for name, changed in refused.items():
         env = _two_rounds(**changed)
         assert [a.name for a in claim.assumptions_of(form) if not holds(a, form, env)] == [name]
-    assert all(holds(a, form, _two_rounds(cfl_delta=alternating)) for a in claim.assumptions_of(form))
+    assert all(holds(a, form, _two_rounds(delta=alternating)) for a in claim.assumptions_of(form))
 
 
 def _base(slopes, turn):
@@ -116,11 +117,11 @@ def test_a_round_is_the_same_on_rationals(growing):
         except _round.Rejected:
             continue
         seen += 1
-        mean = np.mean(made["cfl_grad_at"][:, :, :, 0], axis=0)
-        np.testing.assert_allclose(mean, np.broadcast_to(made["cfl_grad_t"], mean.shape), atol=1e-9)
+        mean = np.mean(made["grad_at"][:, :, :, 0], axis=0)
+        np.testing.assert_allclose(mean, np.broadcast_to(made["grad_t"], mean.shape), atol=1e-9)
         if seen <= 3:
             other = _round.realise(exact(point))
-            for name in ("cfl_update", "cfl_lost", "cfl_gap"):
+            for name in ("update", "lost", "gap"):
                 np.testing.assert_allclose(np.array(other[name], dtype=float), made[name], atol=1e-9)
     assert seen > 20
 
@@ -134,12 +135,12 @@ def test_a_step_is_made_of_what_was_stored():
         except _round.Rejected:
             continue
         later += 1
-        held = np.tensordot(made["cfl_p"][:-1], point["past"][:-1], axes=1)[:, None]
+        held = np.tensordot(made["p"][:-1], point["past"][:-1], axes=1)[:, None]
         for run, shift in ((made, 0 * held), (noisy, held)):
-            expected = run["cfl_grad_tilde"][:, :, :-1] + run["cfl_p"][-1] * run["cfl_nu"] + shift
-            np.testing.assert_allclose(run["cfl_direction"], expected, atol=1e-9)
-            moved = -run["cfl_eta_l"] * run["cfl_direction"]
-            np.testing.assert_allclose(np.diff(run["cfl_w"], axis=2), moved, atol=1e-9)
+            expected = run["grad_tilde"][:, :, :-1] + run["p"][-1] * run["nu"] + shift
+            np.testing.assert_allclose(run["direction"], expected, atol=1e-9)
+            moved = -run["eta_l"] * run["direction"]
+            np.testing.assert_allclose(np.diff(run["w"], axis=2), moved, atol=1e-9)
     assert later > 10
 
 
@@ -160,7 +161,7 @@ def test_rates_measured_by_formula_are_those_of_the_engine(setting, growth):
     runs = setting.experiments({**point, "by": "engine"})
     assert len(runs) == (2 if setting.lasting else 1)
     by_engine = setting.quantities(point, runs, tuple(simulate(run, engine="exact") for run in runs))
-    assert by_engine["rate_eps"] == pytest.approx(by_formula["rate_eps"], rel=1e-9)
+    assert by_engine["eps"] == pytest.approx(by_formula["eps"], rel=1e-9)
     flattest = runs[0].problem.objective_inside().hessian.min()
     assert by_engine["mu"] == pytest.approx(float(flattest))
 
@@ -270,13 +271,13 @@ def test_a_quick_check_has_a_sweep_in_which_the_client_drift_acts(setting):
     for swept in (s for s in short.sweeps if s.name in ("N", "K")):
         for value in swept.values:
             point = {**swept.base, swept.name: value}
-            gaps = [setting.quantities({**point, "G": point["G"] * twice}, (), ())["rate_eps"] for twice in (1, 2)]
+            gaps = [setting.quantities({**point, "G": point["G"] * twice}, (), ())["eps"] for twice in (1, 2)]
             assert gaps[1] > 1.5 * gaps[0]
 
 
 def test_checks_of_a_setting_share_what_is_run():
     first, second = (Setting(remembers=True).check(*everything(Setting(remembers=True), "D")) for _ in range(2))
-    assert first.source is second.source
+    assert first.instances is second.instances
 
 
 @pytest.mark.parametrize(

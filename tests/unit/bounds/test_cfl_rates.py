@@ -5,9 +5,9 @@ import importlib
 import numpy as np
 import pytest
 
-from fltheory.bounds._claim import Rejected
 from fltheory.bounds.cfl._rate_sweeps import BASE
 from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.claim import Rejected
 from fltheory.validation.evaluate import holds, read
 
 POINTS = 60
@@ -54,7 +54,7 @@ def test_rates_of_drifts_that_cancel_have_moderate_constants(theorem, strongly):
     for env in _environments(setting, sources, seed=7):
         reading = read(upper, env)
         assert reading.lhs <= 8 * reading.rhs
-        if env["rate_G"] > 0 and all(holds(a, lower, env) for a in claim.assumptions_of(lower)):
+        if env["G"] > 0 and all(holds(a, lower, env) for a in claim.assumptions_of(lower)):
             held += 1
             assert not read(lower, env).violated
     assert held > 5

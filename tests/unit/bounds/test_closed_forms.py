@@ -10,11 +10,11 @@ from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.bounds.cfl._moments import Moments
 from fltheory.bounds.fen._prox import gradients, prox
+from fltheory.bounds.functions import Kinked
 from fltheory.errors import InvalidParameter
-from fltheory.functions import Kinked
 from fltheory.quadratic.gradient_norms import local_gradient_sq
 from fltheory.quadratic.problem import Quadratic
-from fltheory.recording import Record
+from fltheory.simulation.recording import Record
 
 
 @pytest.mark.parametrize("seed", range(3))

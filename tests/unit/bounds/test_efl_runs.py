@@ -8,26 +8,26 @@ import pytest
 from fltheory import Experiment, Participation, simulate
 from fltheory.algorithms.efl import EFL, State
 from fltheory.algorithms.ruan import Ruan
-from fltheory.bounds._claim import Rejected
-from fltheory.bounds._space import Space
+from fltheory.bounds.claim import Rejected
 from fltheory.bounds.efl import (
     _compressor,
     _round,
     _runs,
-    _theorem,
     corollary_1,
     section_4_1,
     section_4_2,
     table_1,
+    theorem_1,
     theorem_1_compressed,
     theorem_1_elastic,
 )
-from fltheory.compression import SparseTernary
+from fltheory.bounds.space import Space
+from fltheory.communication.compression import SparseTernary
 from fltheory.participation import StepCounts, TimeVarying, Trace, UniformSteps
 from fltheory.quadratic.gradient_norms import local_gradient_sq
 from fltheory.quadratic.problem import Quadratic
-from fltheory.rates import Constant, Table
-from fltheory.recording import Record
+from fltheory.simulation.recording import Record
+from fltheory.simulation.schedules import Constant, Table
 from fltheory.validation.evaluate import read
 from fltheory.validation.search import random_points
 
@@ -50,7 +50,7 @@ def runs(count, *, elasticity=0.0, compression=None, **fixed):
             algorithm=EFL(elasticity=elasticity, compression=compression),
             participation=plan.participation,
             rounds=point["T"],
-            rate=_theorem.rates(plan, _theorem.setting(problem, plan)),
+            rate=theorem_1.rates(plan, theorem_1.setting(problem, plan)),
             start=start,
         )
         found.append((experiment, plan))
@@ -72,7 +72,7 @@ def test_all_courses_together_have_the_exact_moments(elasticity):
         )
         course = _runs.enumerated(warm, laws)
         exact = simulate(warm, engine="exact", record=Record(consensus=False))
-        assert not exact.half_width
+        assert exact.exact
         assert course.chance.sum() == pytest.approx(1.0)
         np.testing.assert_allclose(course.mean, exact.distance_sq[0], rtol=CLOSE, atol=CLOSE)
 
@@ -124,13 +124,13 @@ def test_the_terms_of_a_drawn_round_are_those_of_its_models():
     for point in random_points(_round.DRAWN_ROUNDS.space, rng, 12):
         found = _round.realise_drawn(point)
         paths, chance = np.array(found["w_bar"], dtype=float), np.array(found["chance"], dtype=float)
-        pulls = np.array(found["efl_pull"], dtype=float)
+        pulls = np.array(found["pull"], dtype=float)
         np.testing.assert_allclose(paths[:, 1:] - paths[:, :-1], -found["eta"] * pulls, rtol=CLOSE, atol=CLOSE)
         squared = np.array(found["p_drawn"], dtype=float) ** 2 * np.array(found["s_drawn"])
         noise = chance @ squared @ np.array(found["sigma_sq"], dtype=float)
-        assert chance @ np.array(found["efl_noise_sq"], dtype=float) == pytest.approx(noise, rel=CLOSE)
-        assert np.max(found["efl_moment"]) <= found["G_sq"] * (1 + CLOSE)
-        drift = np.array(found["efl_drift"], dtype=float)
+        assert chance @ np.array(found["noise_sq"], dtype=float) == pytest.approx(noise, rel=CLOSE)
+        assert np.max(found["moment"]) <= found["G_sq"] * (1 + CLOSE)
+        drift = np.array(found["drift"], dtype=float)
         assert (drift >= 0).all()
         if point["E"] == 1:
             assert not drift.any()
@@ -205,7 +205,7 @@ def test_the_run_in_exact_arithmetic_is_that_of_the_algorithm(books):
             rate=Constant(value=point["eta"]),
         )
         engine = simulate(experiment, engine="reference", replicates=1, record=Record(models=True))
-        np.testing.assert_allclose(np.stack(found["efl_server"]), engine.curve("models")[0], rtol=CLOSE, atol=CLOSE)
+        np.testing.assert_allclose(np.stack(found["server"]), engine.curve("models")[0], rtol=CLOSE, atol=CLOSE)
 
 
 @pytest.mark.parametrize("books", ["000", "consistent"])
@@ -214,10 +214,10 @@ def test_a_long_run_in_other_books_is_that_of_the_algorithm(books):
     found = theorem_1_compressed.realise_books(point, books=books)
     algorithm = EFL(elasticity=0.0, compression=0.5, bookkeeping="printed" if books == "000" else "consistent")
     observed = _runs.observe(point, algorithm)
-    assert found["efl_distance"] == pytest.approx(observed.env["efl_distance"][20:].mean(), rel=CLOSE)
-    for name in ("G_sq", "efl_start", "efl_gaps", "theta"):
+    assert found["distance_sq"] == pytest.approx(observed.env["distance_sq"][20:].mean(), rel=CLOSE)
+    for name in ("G_sq", "start_sq", "gaps", "theta"):
         assert found[name] == pytest.approx(observed.env[name], rel=CLOSE, abs=1e-15)
-    assert found["efl_B_sum"] == pytest.approx(observed.env["efl_B_sum"][-1], rel=CLOSE)
+    assert found["B_sum"] == pytest.approx(observed.env["B_sum"][-1], rel=CLOSE)
 
 
 @pytest.mark.parametrize("ties", ["exact", "threshold"])
@@ -267,7 +267,7 @@ def test_inactive_clients(when, start, noise):
     rates = 16 / (mean * (np.arange(1, rounds + 1) + 64 / mean.min()))
     engine = expected(line([1, 1], [-1, 1], [noise, noise], [1, 1], start), law, 1, rates)
     found = section_4_1.run({"tau": rounds, "noise": noise, "when": when, "start": start})
-    assert found["efl_distance"] == pytest.approx(engine.distance_sq[0, -1], rel=CLOSE, abs=1e-15)
+    assert found["distance_sq"] == pytest.approx(engine.distance_sq[0, -1], rel=CLOSE, abs=1e-15)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
@@ -277,7 +277,7 @@ def test_incomplete_clients(steps):
     rates = 16 / (np.arange(1, rounds + 1) * steps + offset)
     engine = expected(line([1, 2], [-1, 1], [2.0, 2.0], [1, 1], 1 / 3), UniformSteps(low=1), steps, rates)
     found = section_4_2.run({"E": steps, "tau": rounds, "noise": 2.0})
-    assert found["efl_distance"] == pytest.approx(engine.distance_sq[0, -1], rel=CLOSE)
+    assert found["distance_sq"] == pytest.approx(engine.distance_sq[0, -1], rel=CLOSE)
 
 
 @pytest.mark.parametrize("careful", [False, True])
@@ -298,9 +298,9 @@ def test_a_client_that_is_kept_or_abandoned(careful):
         offset = max(4.0, 64 * high / low)
         left = expected(alone, StepCounts(pmf=[[0.0, 1.0]]), 1, 16 / (low * (times + offset)))
         found = (corollary_1.careful if careful else corollary_1.printed)(point)
-        assert found["efl_kept_error"] == pytest.approx(kept.distance_sq[0, -1], rel=CLOSE)
-        assert found["efl_kept_loss"] == pytest.approx(kept.gap[0, -1], rel=CLOSE)
-        assert found["efl_left_error"] == pytest.approx(left.distance_sq[0, -1], rel=CLOSE)
+        assert found["kept_error"] == pytest.approx(kept.distance_sq[0, -1], rel=CLOSE)
+        assert found["kept_loss"] == pytest.approx(kept.gap[0, -1], rel=CLOSE)
+        assert found["left_error"] == pytest.approx(left.distance_sq[0, -1], rel=CLOSE)
 
 
 @pytest.mark.parametrize(
@@ -309,8 +309,8 @@ def test_a_client_that_is_kept_or_abandoned(careful):
 def test_rounds_to_accuracy(clients, weights, inverse):
     point = {"S": clients, "weights": weights, "inverse_mu": 2.0, "inverse_epsilon": inverse}
     found = table_1.measured(point)
-    low, rounds = 0.5, 5 * int(found["efl_rounds_distance"]) + 100
-    count = int(found["efl_S"])
+    low, rounds = 0.5, 5 * int(found["rounds_distance"]) + 100
+    count = int(found["S"])
     assert count == (clients or 6)
     problem = Quadratic(
         hessian=np.tile([low, 1.0], (count, 1)),
@@ -323,6 +323,6 @@ def test_rounds_to_accuracy(clients, weights, inverse):
     rates = 16 / (low * (np.arange(1, rounds + 1) + 64 / low))
     engine = expected(problem, StepCounts(pmf=[[0.0, 1.0]]), 1, rates)
     above = np.flatnonzero(engine.distance_sq[0] > 1 / point["inverse_epsilon"])
-    assert found["efl_rounds_distance"] == max(above, default=1)
+    assert found["rounds_distance"] == max(above, default=1)
     above = np.flatnonzero(engine.gap[0] > 1 / point["inverse_epsilon"])
-    assert found["efl_rounds_gap"] == max(above, default=1)
+    assert found["rounds_gap"] == max(above, default=1)

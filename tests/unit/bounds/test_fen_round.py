@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from fltheory.algorithms.fen_feddyn import FedElasticNet3
-from fltheory.bounds._space import exact
 from fltheory.bounds.fen import theorem_3_1
 from fltheory.bounds.fen._prox import prox
 from fltheory.bounds.fen._round import Algorithm3
-from fltheory.functions import Kinked
-from fltheory.oracle import Round
+from fltheory.bounds.functions import Kinked
+from fltheory.bounds.space import exact
+from fltheory.problems.oracle import Round
 from fltheory.quadratic.problem import Quadratic
 from fltheory.validation.search import random_points
 
@@ -44,7 +44,7 @@ def test_rounds_are_those_of_the_algorithm(memory, epsilon):
         active = np.isin(np.arange(clients), chosen)
         work = Round(
             index=index,
-            rate=0.1,
+            rates=(0.1,),
             local_steps=1,
             p=problem.weights,
             steps=active[None].astype(np.int64),
@@ -79,13 +79,13 @@ def test_a_run_that_stands_still_is_the_run_taken_round_by_round():
         "l2_over_beta": 30.0,
     }
     found = theorem_3_1.realise(exact(point), "sign")
-    assert found["fen_T"] == 2 * theorem_3_1.LONG
+    assert found["T"] == 2 * theorem_3_1.LONG
     fen = theorem_3_1.algorithm(point, "sign")
     state = fen.start(point["start"])
-    ((*steps,),) = theorem_3_1.paths(fen, state, [(0,)], found["fen_T"])
+    ((*steps,),) = theorem_3_1.paths(fen, state, [(0,)], found["T"])
     models = np.stack([step[0] for step in steps])
-    np.testing.assert_allclose(models.mean(axis=0), float(found["fen_gamma_mean"][0][0]))
-    np.testing.assert_allclose(sum(step[0] @ step[2] for step in steps), float(found["fen_tug_kick"][0]))
+    np.testing.assert_allclose(models.mean(axis=0), float(found["gamma_mean"][0][0]))
+    np.testing.assert_allclose(sum(step[0] @ step[3].sum(axis=0) for step in steps), float(found["tug_kick"][0]))
 
 
 def test_means_over_rounds_are_those_of_the_printed_sums():
@@ -93,15 +93,15 @@ def test_means_over_rounds_are_those_of_the_printed_sums():
     for point in random_points(theorem_3_1.claim.check.space, rng, 20):
         found = theorem_3_1.realise(point, "subgradient")
         fen, options = theorem_3_1.algorithm(point, "subgradient"), theorem_3_1.draws(point)
-        if found["fen_T"] > 3 or len(found["chance"]) != len(options) ** found["fen_T"]:
+        if found["T"] > 3 or len(found["chance"]) != len(options) ** found["T"]:
             continue
-        runs = theorem_3_1.paths(fen, fen.start(point["start"]), options, found["fen_T"])
-        optimum = found["fen_theta_star"]
+        runs = theorem_3_1.paths(fen, fen.start(point["start"]), options, found["T"])
+        optimum = found["theta_star"]
         for number, run in enumerate(runs):
-            along = sum((at - optimum) @ kick / point["m"] for at, _, kick in run)
-            assert found["fen_tug_kick"][number] == pytest.approx(along, abs=1e-12)
-            risks = [found["fen_risk"](at) - found["fen_risk"](optimum) for at, *_ in run]
-            assert found["fen_excess_mean"][number] == pytest.approx(np.mean(risks), abs=1e-12)
+            along = sum((at - optimum) @ kick.sum(axis=0) / point["m"] for at, _, _, kick in run)
+            assert found["tug_kick"][number] == pytest.approx(along, abs=1e-12)
+            risks = [found["risk"](at) - found["risk"](optimum) for at, *_ in run]
+            assert found["excess_mean"][number] == pytest.approx(np.mean(risks), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))

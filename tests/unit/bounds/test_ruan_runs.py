@@ -6,30 +6,21 @@ import numpy as np
 import pytest
 from sympy import Le
 
-from fltheory.bounds._algebra import BigO, compiled
-from fltheory.bounds._claim import Claim, Form, Kind, Rejected, Source
-from fltheory.bounds._symbols import E, tau
-from fltheory.bounds.ruan import (
-    _limit,
-    _rates,
-    _reboot,
-    _round_draws,
-    _theorem,
-    corollary_3_2_1,
-    corollary_4_0_3,
-    eq_66,
-    theorem_3_1,
-)
-from fltheory.bounds.ruan._symbols import distance, gamma
-from fltheory.engines import simulate
+from fltheory.bounds.algebra import BigO, compiled
+from fltheory.bounds.claim import Citation, Claim, Form, Kind, Rejected
+from fltheory.bounds.flexible_participation import draws, experiments
+from fltheory.bounds.flexible_participation.symbols import distance, gamma
+from fltheory.bounds.ruan import _limit, _rates, _reboot, corollary_3_2_1, corollary_4_0_3, eq_66, theorem_3_1
+from fltheory.bounds.symbols import E, tau
 from fltheory.participation import Participation, StepCounts
 from fltheory.participation.schemes import Scheme
-from fltheory.recording import Record
+from fltheory.simulation.engines import simulate
+from fltheory.simulation.recording import Record
 from fltheory.validation.decide import check
 from fltheory.validation.evaluate import read
 from fltheory.validation.search import random_points
 from fltheory.validation.trials import environment
-from fltheory.validation.verdict import Outcome
+from fltheory.validation.verdict import Decision
 
 MOMENTS = Record(consensus=False, moments=True)
 
@@ -51,7 +42,7 @@ def some_problem(count=3):
         "loud": 0.1,
         "start": np.zeros(2),
     }
-    return _theorem.quadratics(point)
+    return experiments.quadratics(point)
 
 
 def steps(*rows):
@@ -59,19 +50,19 @@ def steps(*rows):
 
 
 def limit(problem, participation, scheme):
-    return _limit.of(problem, _theorem.setting(problem, participation, scheme))
+    return _limit.of(problem, experiments.setting(problem, participation, scheme))
 
 
 @pytest.mark.parametrize("scheme", "ABC")
 def test_homogeneous_participation_has_the_minimiser_for_its_limit(scheme):
     problem = some_problem()
     law = [0.3, 0.2, 0.5]
-    assert limit(problem, steps(law, law, law), scheme) == pytest.approx(_theorem.constants(problem)["w_star"])
+    assert limit(problem, steps(law, law, law), scheme) == pytest.approx(experiments.constants(problem)["w_star"])
 
 
 def test_scheme_c_is_unbiased_while_nobody_is_inactive_and_b_is_not():
     problem, work = some_problem(), steps([0, 1, 0], [0, 0.5, 0.5], [0, 0, 1])
-    best = _theorem.constants(problem)["w_star"]
+    best = experiments.constants(problem)["w_star"]
     assert limit(problem, work, "C") == pytest.approx(best)
     means = problem.weights * [1, 1.5, 2]
     assert limit(problem, work, "B") == pytest.approx(problem.objective(means / means.sum()).w_star)
@@ -81,7 +72,7 @@ def test_scheme_c_is_unbiased_while_nobody_is_inactive_and_b_is_not():
 @pytest.mark.parametrize("scheme", "ABC")
 def test_a_client_that_never_works_leaves_no_trace(scheme):
     problem, law = some_problem(), [0.3, 0.2, 0.5]
-    rest = _theorem.some(problem, np.array([True, True, False]))
+    rest = experiments.some(problem, np.array([True, True, False]))
     found = limit(problem, steps(law, law, [1, 0, 0]), scheme)
     assert found == pytest.approx(limit(rest, steps(law, law), scheme))
 
@@ -90,7 +81,7 @@ def test_inactive_and_absent_clients_of_all_schemes_are_among_the_instances():
     points = drawn(theorem_3_1.claim.check.space, 400)
     seen = set()
     for point in points:
-        pmf = np.asarray(_theorem.two_values(point).pmf)
+        pmf = np.asarray(experiments.two_values(point).pmf)
         kinds = {"never" if row[0] == 1 else "at times" if row[0] > 0 else "always" for row in pmf}
         seen |= {(point["scheme"], point["participation"], kind) for kind in kinds}
     random_laws = set(itertools.product("ABC", ("homogeneous", "heterogeneous"), ("never", "at times", "always")))
@@ -101,9 +92,9 @@ def test_a_wrong_limit_is_noticed():
     right = _rates.limit_of_runs("B")
     wrong = Form(statement=Le(distance, BigO(1 / (tau * E + gamma))), where=right.where)
     claim = Claim(
-        id="ruan.planted", kind=Kind.RATE, title="", source=Source("ruan", ""), forms=(wrong,), check=right.check
+        id="ruan.planted", kind=Kind.RATE, title="", citation=Citation("ruan", ""), forms=(wrong,), check=right.check
     )
-    assert check(claim)[0].outcome is Outcome.VIOLATED
+    assert check(claim)[0].decision is Decision.VIOLATED
 
 
 @pytest.mark.parametrize("fast_reboot", [False, True])
@@ -120,18 +111,18 @@ def test_runs_go_through_the_shift(fast_reboot):
         trajectories = simulate(run, engine="exact", record=MOMENTS)
         env = source.quantities(point, run, trajectories)
         away = [_limit.distances(env[name], trajectories) for name in ("w_star", "w_new")]
-        assert env["ruan_Delta_shift"] == pytest.approx(away[0][first])
-        assert env["ruan_distance_new"] == pytest.approx(away[1][first + 1 :])
-        assert len(env["ruan_since"]) == corollary_3_2_1.AFTER
+        assert env["Delta_shift"] == pytest.approx(away[0][first])
+        assert env["distance_sq_new"] == pytest.approx(away[1][first + 1 :])
+        assert len(env["since"]) == corollary_3_2_1.AFTER
         assert run.rate_at(first) == run.rate_at(0)
-        everybody = _theorem.constants(run.problem)
+        everybody = experiments.constants(run.problem)
         assert (env["mu"], env["L"]) == (everybody["mu"], everybody["L"])
         before, after = (participation.members(index).sum() for index in (first - 1, first))
         assert (before, after) == (
             (env["N"] - 1, env["N"]) if point["event"] == "arrival" else (env["N"] + 1, env["N"])
         )
         raised = fast_reboot and point["event"] == "arrival"
-        usual = _theorem.setting(*_theorem.members(run.problem, participation, first), point["scheme"])
+        usual = experiments.setting(*experiments.members(run.problem, participation, first), point["scheme"])
         ratios = np.array(env["p_drawn"])[:, -1], np.array(usual["p_drawn"])[:, -1]
         assert ratios[0] == pytest.approx(3 * ratios[1] if raised else ratios[1])
         kinds.add(point["event"])
@@ -148,7 +139,7 @@ def test_the_rate_of_laws_that_change_has_the_sum_of_its_round_or_the_smallest_o
             continue
         env, count = eq_66.setting(run.problem, run.participation, point["scheme"]), point["E"]
         found = [
-            _theorem.law(run.problem, run.participation, Scheme(point["scheme"]), index)["mean_ps"]
+            experiments.law(run.problem, run.participation, Scheme(point["scheme"]), index)["mean_ps"]
             for index in range(eq_66.ROUNDS + 1)
         ]
         assert env["mean_ps_at"] == pytest.approx(found)
@@ -167,15 +158,15 @@ def test_one_gradient_bound_holds_for_both_runs_that_the_rule_compares():
         runs = [simulate(run, engine="exact", record=MOMENTS) for run in made]
         env = source.quantities(point, made, runs)
         norms = [
-            _theorem.along(*pair, int(point["tau_0"]) * which)["G_sq"]
+            experiments.along(*pair, int(point["tau_0"]) * which)["G_sq"]
             for which, pair in enumerate(zip(made, runs, strict=True))
         ]
-        assert env["G_sq"] == max(norms) == env["ruan_gradient_sq"].max()
+        assert env["G_sq"] == max(norms) == env["gradient_sq"].max()
         decided.add(norms[0] >= norms[1])
     assert True in decided
 
 
-@pytest.mark.parametrize("source", [_round_draws.PATHS, _round_draws.GIVEN])
+@pytest.mark.parametrize("source", [draws.PATHS, draws.GIVEN])
 def test_the_gradient_bound_of_a_round_is_attained_by_a_draw(source):
     for point in drawn(source.space, 20):
         try:
@@ -216,7 +207,7 @@ def test_the_printed_rate_fails_after_a_run_that_had_converged():
     readings = {}
     for form in (claim.form("published"), claim.form("corrected")):
         env = environment(claim.check_of(form), point, seed=0)
-        assert env["ruan_Delta_shift"] == 0
+        assert env["Delta_shift"] == 0
         readings[form.variant] = read(form, env).violated
     assert readings == {"published": True, "corrected": False}
 
@@ -225,9 +216,9 @@ def test_members_weigh_as_the_objective_does():
     source = corollary_3_2_1.runs()
     for point in drawn(source.space, 20):
         participation = corollary_3_2_1.participation_of(point, fast_reboot=False)
-        problem = _theorem.quadratics(point)
+        problem = experiments.quadratics(point)
         for index in (0, point["tau_0"]):
-            rest, work = _theorem.members(problem, participation, index)
+            rest, work = experiments.members(problem, participation, index)
             weights = participation.objective_weights(index, problem.weights, problem.sample_counts)
             assert rest.weights == pytest.approx(weights[participation.members(index)])
             assert work.step_pmf(0) == pytest.approx(participation.step_pmf(index)[participation.members(index)])
@@ -241,10 +232,10 @@ def test_fast_reboot_changes_the_distance_as_derived():
             env = environment(source, point, seed=0)
         except Rejected:
             continue
-        own, eta, share = env["ruan_grad_l_now"], env["eta"], env["ruan_share"]
-        second = eta * env["ruan_grad_new_now"] @ own + eta * share * own @ own
-        derived = 4 * eta * share * (second - (env["ruan_w_now"] - env["w_new"]) @ own)
-        scale = max(env["ruan_after_fast"], env["ruan_after_plain"])
-        assert env["ruan_after_fast"] - env["ruan_after_plain"] == pytest.approx(derived, rel=1e-4, abs=1e-11 * scale)
+        own, eta, share = env["grad_l_now"], env["eta"], env["share"]
+        second = eta * env["grad_new_now"] @ own + eta * share * own @ own
+        derived = 4 * eta * share * (second - (env["w_now"] - env["w_new"]) @ own)
+        scale = max(env["after_fast_sq"], env["after_plain_sq"])
+        assert env["after_fast_sq"] - env["after_plain_sq"] == pytest.approx(derived, rel=1e-4, abs=1e-11 * scale)
         compared += 1
     assert compared > 20

@@ -6,8 +6,10 @@ import hashlib
 import importlib.util
 import io
 import stat
+import subprocess
 import sys
 import tarfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,14 +18,14 @@ import numpy as np
 import pytest
 
 from fltheory import datasets
-from fltheory.datasets import DataSet, Package, Source, _fetching
+from fltheory.datasets import DataSet, DatasetSource, Package, _fetching
 from fltheory.errors import FltheoryError, InvalidParameter, NotApplicable
 
 GOOD = {"package/data/a.bin": b"aa", "package/data/b.bin": b"bb", "package/readme": b"not wanted"}
 
 
-def toy(package: Package | None) -> type[Source]:
-    class Toy(Source):
+def toy(package: Package | None) -> type[DatasetSource]:
+    class Toy(DatasetSource):
         name = "toy"
         title = "Toy"
         samples = (2, 2)
@@ -214,3 +216,55 @@ def test_what_no_registry_has_is_told_how_to_get(tmp_path: Path) -> None:
         "the data set 'cifar-100' is in no package that could be fetched; to get it: unpack cifar-100-binary.tar.gz, "
         f"the binary version on the CIFAR site; its files (train.bin, test.bin) belong into {tmp_path}/cifar-100"
     )
+
+
+def test_a_download_that_takes_too_long_is_given_up(
+    tmp_path: Path, offer: Offer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client, and what it has started, are gone; so is everything that they have written."""
+    offer(GOOD, script='echo $$ > "$HERE/pid"; mktemp > /dev/null; sleep 60 & echo $! > "$HERE/child"; wait')
+    monkeypatch.setattr(_fetching, "TIMEOUT", 0.5)
+    begin = time.monotonic()
+    with pytest.raises(FltheoryError, match=r"npm could not download toy 1\.0: it did not end within 0\.5 s"):
+        datasets.fetch("toy", tmp_path / "data")
+    assert time.monotonic() - begin < 20
+    assert left_over(tmp_path / "data") == []
+    for name in ("pid", "child"):
+        number = int((tmp_path / "tools" / name).read_text())
+        until = time.monotonic() + 10
+        while running(number) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert not running(number), name
+
+
+def running(number: int) -> bool:
+    """Return whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from fltheory.datasets import _fetching
+with _fetching._scratch(Path(sys.argv[1]), "toy") as folder:
+    (folder / "half").write_text("half")
+    print("here", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_a_killed_download_has_left_is_removed_by_the_next(tmp_path: Path, offer: Offer) -> None:
+    offer(GOOD)
+    command = [sys.executable, "-c", KILLED, tmp_path / "data"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        with pytest.raises(FltheoryError, match="is in use"):
+            datasets.fetch("toy", tmp_path / "data")
+        process.kill()
+    assert "half" in " ".join(left_over(tmp_path / "data"))
+    datasets.fetch("toy", tmp_path / "data")
+    assert left_over(tmp_path / "data") == ["toy", "toy/a.bin", "toy/b.bin"]

@@ -111,3 +111,26 @@ def test_the_sample_is_small_and_balanced() -> None:
     assert mean[1][:, 12:16].mean() > 5 * mean[1][:, :6].mean()
     assert mean[8][:, :6].mean() > 5 * mean[1][:, :6].mean()
     assert sum(path.stat().st_size for path in FASHION.iterdir()) < 250_000
+
+
+def test_a_gzip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few kilobytes that would become 64 megabytes are read no further than to the limit."""
+    import tracemalloc
+
+    monkeypatch.setattr(_files, "LARGEST", 2**20)
+    bomb = tmp_path / "images.gz"
+    with gzip.open(bomb, "wb", compresslevel=9) as file:
+        for _ in range(64):
+            file.write(bytes(2**20))
+    assert bomb.stat().st_size < 2**17
+    tracemalloc.start()
+    with pytest.raises(InvalidParameter, match=r"images\.gz must have at most 1048576 bytes unpacked"):
+        _files.read(tmp_path, "images")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 2**20
+
+
+def test_every_known_data_set_is_below_the_limit() -> None:
+    """The largest file is CIFAR-100's: a label, another one and 3 x 32 x 32 colours for each of 50,000 samples."""
+    assert _files.LARGEST > 50_000 * 3074

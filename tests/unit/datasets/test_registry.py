@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import fltheory.datasets
-from fltheory import catalogue, configuration, datasets
+from fltheory import datasets
+from fltheory.configuration import experiments, registry
+from fltheory.configuration.toml_text import TomlText as Toml
 from fltheory.datasets import _registry
 from fltheory.datasets.fashion_mnist import FashionMnist
 from fltheory.datasets.sizes import Equal, Lognormal, Sizes
 from fltheory.datasets.splits import ClassesPerClient, Dirichlet, Split
 from fltheory.errors import InvalidParameter, NotApplicable
-from fltheory.source import Source as Toml
 
 TOY = """
 from __future__ import annotations
@@ -25,10 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 import numpy as np
-from fltheory.datasets import DataSet, Source
+from fltheory.datasets import DataSet, DatasetSource
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Toy(Source):
+class Toy(DatasetSource):
     name: ClassVar[str] = "toy"
     title: ClassVar[str] = "Toy"
     samples: ClassVar[tuple[int, int]] = (2, 2)
@@ -176,7 +177,7 @@ def test_only_numpy_is_needed() -> None:
 
 def test_splits_and_sizes_can_be_named_in_files() -> None:
     def read(hint: object, value: object) -> object:
-        return configuration._convert(Toml(path="file", text=""), ("split",), hint, value)
+        return experiments._convert(Toml(path="file", text=""), ("split",), hint, value)
 
     assert read(Split, {"name": "dirichlet", "concentration": 0.3}) == Dirichlet(concentration=0.3)
     assert read(Split, {"name": "classes-per-client", "classes": 2, "sizes": {"name": "equal", "size": 5}}) == (
@@ -188,10 +189,10 @@ def test_splits_and_sizes_can_be_named_in_files() -> None:
     with pytest.raises(InvalidParameter, match="did you mean 'natural'"):
         read(Split, "naturel")
     labels = np.arange(20) % 2
-    for kind, protocol in ((catalogue.splits(), Split), (catalogue.size_laws(), Sizes)):
+    for kind, protocol in ((registry.splits(), Split), (registry.size_laws(), Sizes)):
         for name, made in kind.items():
             needed = {"concentration": 1.0, "classes": 1, "spread": 1.0, "min_size": 1, "max_size": 2}
-            own = {key: value for key, value in needed.items() if key in catalogue.parameters(made)}
+            own = {key: value for key, value in needed.items() if key in registry.parameters(made)}
             part = made(**own)
             assert part.name == name
             assert isinstance(part, protocol)

@@ -83,3 +83,16 @@ def test_large_hessians_are_refused(make_network_problem: Any, monkeypatch: pyte
 
 def test_chunks_are_those_of_the_network() -> None:
     assert curvatures.CHUNK == flat.CHUNK
+
+
+@pytest.mark.parametrize("kind", ["softmax", "mlp", "cnn", "lstm"])
+def test_products_are_those_of_the_whole_hessian(
+    make_network_problem: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, inputs, labels = at_random(make_network_problem(kind))
+    matrix = curvatures.hessian(network, inputs, labels, 0.3)
+    vector = torch.randn(network.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    for chunk in (512, 2):
+        monkeypatch.setattr(curvatures, "CHUNK", chunk)
+        product = curvatures.hessian_product(network, inputs, labels, vector, 0.3).numpy()
+        np.testing.assert_allclose(product, matrix @ vector.numpy(), rtol=1e-9, atol=1e-12)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from fltheory import Experiment, Participation, Record, simulate
-from fltheory.catalogue import algorithms
+from fltheory.configuration.registry import algorithms
 from fltheory.deep import DeepProblem, Examples
 from fltheory.deep.networks import Softmax
 from fltheory.errors import Diverged, InvalidParameter, NotApplicable
@@ -173,7 +173,7 @@ def test_expectations_are_refused(make_network_problem: Any) -> None:
         rounds=1,
         rate=0.1,
     )
-    with pytest.raises(NotApplicable, match="quadratic"):
+    with pytest.raises(NotApplicable, match="affine gradients"):
         simulate(experiment, engine="exact")
 
 

@@ -1,4 +1,4 @@
-"""Problems of networks: what they check, where they begin, how they judge."""
+"""Problems of networks: what they check, where they begin, how they evaluate models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from fltheory import Experiment, Participation, simulate
-from fltheory.catalogue import algorithms
+from fltheory.configuration.registry import algorithms
 from fltheory.deep import DeepProblem, Examples
 from fltheory.errors import InvalidParameter, NotApplicable
+from fltheory.problems import constants_on_ball
 
 
 def test_the_first_model_is_that_of_the_seed_and_no_other_generator_is_touched(make_network_problem: Any) -> None:
@@ -30,6 +31,18 @@ def test_weights_are_shares_of_the_samples(make_network_problem: Any) -> None:
     problem = make_network_problem()
     np.testing.assert_allclose(problem.weights, np.array([5, 9, 3]) / 17)
     assert problem.constants() == {}
+
+
+def test_a_network_prints_as_one_line_and_has_no_constants_to_show(make_network_problem: Any) -> None:
+    text = repr(make_network_problem("mlp", batch_size=2))
+    assert text == (
+        "DeepProblem(network=MLP(hidden=(5, 4)), num_clients=3, dim=64, samples=17, classes=3, l2=0, batch_size=2)"
+    )
+    shown = make_network_problem("mlp", batch_size=2)._repr_html_()
+    assert text in shown
+    assert "<table>" not in shown
+    with pytest.raises(NotApplicable, match="constants on a ball are not known for DeepProblem"):
+        constants_on_ball(make_network_problem(), 1.0)
 
 
 def test_loss_and_accuracy_of_models(make_network_problem: Any) -> None:
@@ -56,14 +69,14 @@ def scored(problem: DeepProblem, w: Any, inputs: Any) -> Any:
         return module(torch.tensor(np.array(inputs)))
 
 
-def test_fewer_samples_are_judged_in_proportion(make_network_problem: Any) -> None:
-    problem = make_network_problem("mlp", counts=(10, 20, 30), judged=6)
-    rows, weights = problem.objective()._judged()
+def test_fewer_samples_are_evaluated_in_proportion(make_network_problem: Any) -> None:
+    problem = make_network_problem("mlp", counts=(10, 20, 30), evaluated=6)
+    rows, weights = problem.objective()._evaluated()
     np.testing.assert_array_equal(rows, [0, 10, 11, 30, 31, 32])
     np.testing.assert_allclose(weights, [1 / 6] * 6)
-    rows, weights = problem.objective(np.array([0.6, 0.2, 0.2]))._judged()
+    rows, weights = problem.objective(np.array([0.6, 0.2, 0.2]))._evaluated()
     np.testing.assert_allclose(weights, [0.6, 0.1, 0.1, 0.2 / 3, 0.2 / 3, 0.2 / 3])
-    whole = dataclasses.replace(problem, judged=60).objective()._judged()
+    whole = dataclasses.replace(problem, evaluated=60).objective()._evaluated()
     np.testing.assert_array_equal(whole[0], np.arange(60))
     accuracy = problem.objective().measure(problem.start).accuracy
     hits = scored(problem, problem.start, problem.test.inputs[:6]).argmax(dim=1).numpy() == problem.test.labels[:6]
@@ -86,7 +99,7 @@ def test_what_nobody_knows_is_not_made_up(make_network_problem: Any) -> None:
             ask()
 
 
-def test_personal_models_are_judged_on_their_own_samples(make_network_problem: Any) -> None:
+def test_personal_models_are_evaluated_on_their_own_samples(make_network_problem: Any) -> None:
     own_test = (np.array([0, 1, 2]), np.array([7]), np.array([3, 4]))
     problem = make_network_problem("mlp", own_test=own_test, l2=0.4)
     models = problem.start + 0.5 * np.random.default_rng(0).standard_normal((2, 3, problem.dim))
@@ -123,7 +136,7 @@ def test_personal_curves_are_recorded(make_network_problem: Any) -> None:
         ({"l2": -1.0}, r"DeepProblem\.l2 must be"),
         ({"batch_size": 0}, r"batch_size must be .*leave it out for full gradients"),
         ({"precision": "half"}, r"precision must be one of 'double', 'single'"),
-        ({"judged": 0}, "judged must be an integer >= 1"),
+        ({"evaluated": 0}, "evaluated must be an integer >= 1"),
         ({"fisher_samples": 0}, r"fisher_samples must be .*leave it out for all samples"),
         ({"seed": -1}, "seed must be"),
         ({"own_test": (np.array([0]),)}, r"own_test must have one vector of rows for each of 3 clients, got 1"),
@@ -142,7 +155,7 @@ def test_bad_values_are_refused(make_network_problem: Any, change: dict[str, Any
 def test_without_pytorch_a_remedy_is_named(make_network_problem: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_network_problem()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(NotApplicable, match=r"pip install 'fltheory\[torch\]'"):
+    with pytest.raises(NotApplicable, match=r"pip install --editable '\.\[torch\]'"):
         dataclasses.replace(problem)
 
 

@@ -52,7 +52,7 @@ def test_losses_and_hits_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = module(inputs).detach()
     for chunk in (512, 2):
         monkeypatch.setattr(flat, "CHUNK", chunk)
-        losses, hits = network.judge(inputs, labels, rows)
+        losses, hits = network.measure(inputs, labels, rows)
         np.testing.assert_allclose(losses, functional.cross_entropy(scores, labels, reduction="none")[rows])
         np.testing.assert_array_equal(hits, (scores.argmax(dim=1) == labels)[rows])
 

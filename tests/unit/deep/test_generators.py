@@ -1,4 +1,4 @@
-"""Real data dealt to clients: scaling, who gets what, what own models are judged on, and that a network learns."""
+"""Real data split over clients: scaling, who gets what, what own models are evaluated on, and that a network learns."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_own_tests_of_natural_clients_are_those_of_their_owners() -> None:
     assert sorted(len(tests) for tests in all_of_them.own_test) == [7, 7, 8, 8]
 
 
-def test_clients_with_samples_of_several_owners_are_judged_by_their_classes() -> None:
+def test_clients_with_samples_of_several_owners_are_evaluated_by_their_classes() -> None:
     data = text()
     problem = clothes(data=data, network=LSTM(embedding=2, hidden=3), split=Iid(), num_clients=2)
     for client, tests in enumerate(problem.own_test):

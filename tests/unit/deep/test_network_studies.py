@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fltheory.bounds.efl.network_figures import table_3_mnist
+from fltheory.bounds.fen.network_figures import mnist
+from fltheory.bounds.ruan.network_figures import table_3a
 from fltheory.datasets import DataSet
 from fltheory.errors import NotApplicable
-from fltheory.figures.networks import _mnist, efl_table_3, fen_mnist, ruan_table_3a
+from fltheory.figures import mnist_runs
 from fltheory.figures.study import produce, studies
 
 NAMES = sorted(set(studies(networks=True)) - set(studies()))
@@ -40,11 +43,11 @@ def images() -> DataSet:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     data = images()
-    monkeypatch.setattr(_mnist, "data", lambda: data)
-    monkeypatch.setattr(_mnist, "CLIENTS", 12)
-    fen_mnist.compute.cache_clear()
+    monkeypatch.setattr(mnist_runs, "data", lambda: data)
+    monkeypatch.setattr(mnist_runs, "CLIENTS", 12)
+    mnist.compute.cache_clear()
     yield
-    fen_mnist.compute.cache_clear()
+    mnist.compute.cache_clear()
 
 
 def test_they_are_named_apart_and_say_what_they_need() -> None:
@@ -73,14 +76,14 @@ def test_every_one_is_computed_and_written(tmp_path: Path, name: str) -> None:
 @pytest.mark.usefixtures("small")
 def test_sums_of_what_is_sent() -> None:
     """FedProx sends all entries of every client that is asked, but for those behind a rectifier that is never on."""
-    data = fen_mnist.compute(quick=True, seed=0)
+    data = mnist.compute(quick=True, seed=0)
     size = data["settings"]["parameters"]
     rows = {(row["split"], row["algorithm"]): row for row in data["rows"]}
     assert len(rows) == len(data["rows"]) == 18
     full = np.array(rows["IID", "FedProx"]["nonzeros"]) * 1e7 / size
     assert np.all(full > 0.95 * np.ceil(full))
     assert full.min() > 1
-    for split in fen_mnist.SPLITS:
+    for split in mnist.SPLITS:
         asked = np.ceil(np.array(rows[split, "FedProx"]["nonzeros"]) * 1e7 / size)
         np.testing.assert_array_equal(asked, np.ceil(full))
         for base, net in (("FedProx", "FedElasticNet 1"), ("FedDyn", "FedElasticNet 3")):
@@ -89,19 +92,19 @@ def test_sums_of_what_is_sent() -> None:
 
 def test_published_numbers_stand_in_the_order_of_the_algorithms() -> None:
     """What sends less in the paper is the elastic net, in every pair."""
-    for pairs in fen_mnist.PUBLISHED.values():
-        assert len(pairs) == len(fen_mnist.ALGORITHMS)
+    for pairs in mnist.PUBLISHED.values():
+        assert len(pairs) == len(mnist.ALGORITHMS)
         for place in (0, 2, 4):
             assert pairs[place + 1][0] < pairs[place][0]
             assert pairs[place + 1][1] < pairs[place][1]
-    assert set(efl_table_3.PUBLISHED) == {algorithm.title for algorithm in efl_table_3.ALGORITHMS}
+    assert set(table_3_mnist.PUBLISHED) == {algorithm.title for algorithm in table_3_mnist.ALGORITHMS}
 
 
 @pytest.mark.usefixtures("small")
 def test_schemes_agree_when_everybody_completes_all_steps() -> None:
     """The study runs scheme A only; B and C must give the same."""
-    task = _mnist.problem(fen_mnist.MLP(hidden=(5,)), ruan_table_3a.SPLITS["IID"], seed=0)
-    found = {scheme: ruan_table_3a.accuracy(task, scheme, 1, 4, 0) for scheme in "ABC"}
+    task = mnist_runs.problem(mnist.MLP(hidden=(5,)), table_3a.SPLITS["IID"], seed=0)
+    found = {scheme: table_3a.accuracy(task, scheme, 1, 4, 0) for scheme in "ABC"}
     assert found["A"] == found["B"] == found["C"] > 0.1
 
 
@@ -111,15 +114,15 @@ def row(shared: list[list[float]], personal: list[list[float] | None]) -> dict[s
 
 
 def test_the_best_rate_is_that_of_the_largest_mean() -> None:
-    found = efl_table_3.best(row([[1.0, 2.0], [4.0, 2.0], [0.0, 5.0]], [None] * 3), "shared")
+    found = table_3_mnist.best(row([[1.0, 2.0], [4.0, 2.0], [0.0, 5.0]], [None] * 3), "shared")
     assert found == (3.0, pytest.approx(1.0), 1.0)
-    assert efl_table_3.best(row([[1.0, 2.0]], [None]), "personal") is None
-    assert efl_table_3.best(row([[1.0, 2.0]], [[5.0, 5.0]]), "personal") == (5.0, 0.0, 0.0)
+    assert table_3_mnist.best(row([[1.0, 2.0]], [None]), "personal") is None
+    assert table_3_mnist.best(row([[1.0, 2.0]], [[5.0, 5.0]]), "personal") == (5.0, 0.0, 0.0)
 
 
 def test_without_the_data_the_remedy_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLTHEORY_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    _mnist.data.cache_clear()
+    mnist_runs.data.cache_clear()
     with pytest.raises(NotApplicable, match="fltheory data mnist --fetch"):
         produce(studies(networks=True)["ruan-table-3a"], tmp_path)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from fltheory.catalogue import networks
+from fltheory.configuration.registry import networks
 from fltheory.deep.networks import CNN, LSTM, MLP, VGG11, Softmax
 from fltheory.errors import InvalidParameter
 

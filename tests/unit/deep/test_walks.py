@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fltheory.deep.flat import FlatNetwork
 from fltheory.deep.walks import Walk, reference_walk, walk
+from fltheory.problems.oracle import LocalSteps
 
 
 @pytest.mark.parametrize("kind", ["softmax", "mlp", "cnn", "lstm"])
@@ -19,9 +20,10 @@ from fltheory.deep.walks import Walk, reference_walk, walk
     seed=st.integers(0, 10**6),
     pull=st.sampled_from(["none", "number", "diagonal", "matrix"]),
     terms=st.sets(st.sampled_from(["correction", "anchor", "l1", "l1_anchor", "recentre", "l2"])),
+    same_rate=st.booleans(),
 )
 def test_every_term_of_the_generic_step(
-    make_network_problem: Any, kind: str, seed: int, pull: str, terms: set[str]
+    make_network_problem: Any, kind: str, seed: int, pull: str, terms: set[str], same_rate: bool
 ) -> None:
     problem = make_network_problem(kind, 1, l2=0.2 if "l2" in terms else 0.0)
     rng = np.random.default_rng(seed)
@@ -29,18 +31,20 @@ def test_every_term_of_the_generic_step(
     task = Walk(
         start=problem.start + 0.1 * rng.standard_normal(dim),
         batches=rng.integers(0, 17, (3, 4)),
-        rate=0.3,
-        correction=rng.standard_normal(dim) if "correction" in terms else None,
-        pull={
-            "none": 0.0,
-            "number": 0.7,
-            "diagonal": rng.random(dim),
-            "matrix": rng.standard_normal((dim, dim)) / dim,
-        }[pull],
-        anchor=rng.standard_normal(dim) if "anchor" in terms else None,
-        l1=0.2 if "l1" in terms else 0.0,
-        l1_anchor=rng.standard_normal(dim) if "l1_anchor" in terms else None,
-        recentre="recentre" in terms,
+        rates=(0.3,) if same_rate else (0.3, 0.2, 0.05),
+        how=LocalSteps(
+            correction=rng.standard_normal(dim) if "correction" in terms else None,
+            pull={
+                "none": 0.0,
+                "number": 0.7,
+                "diagonal": rng.random(dim),
+                "matrix": rng.standard_normal((dim, dim)) / dim,
+            }[pull],
+            anchor=rng.standard_normal(dim) if "anchor" in terms else None,
+            l1=0.2 if "l1" in terms else 0.0,
+            l1_anchor=rng.standard_normal(dim) if "l1_anchor" in terms else None,
+            recentre="recentre" in terms,
+        ),
     )
     data = problem._bench(reference=True).train
     quick = walk(FlatNetwork(problem.module(), "double"), data, task)
@@ -58,6 +62,6 @@ def test_one_step_by_hand(make_network_problem: Any) -> None:
     residual = 1 / 3 - np.eye(3)[labels[[2, 4]]]
     weight = residual.T @ inputs[[2, 4]] / 2
     expected = -0.5 * np.concatenate([weight.ravel(), residual.mean(axis=0)])
-    task = Walk(np.zeros(15), np.array([[2, 4]]), 0.5, None, 0.0, None, 0.0, None, False)
+    task = Walk(np.zeros(15), np.array([[2, 4]]), (0.5,), LocalSteps())
     network = FlatNetwork(problem.module(), "double")
     np.testing.assert_allclose(walk(network, problem._bench(reference=True).train, task), expected, atol=1e-15)

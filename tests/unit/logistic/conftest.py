@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fltheory.logistic import LogisticProblem, Samples
-from fltheory.oracle import Round
+from fltheory.problems.oracle import Round
 
 Maker = Callable[..., LogisticProblem]
 
@@ -42,7 +42,7 @@ def make_round() -> Callable[..., Round]:
         counts = np.atleast_2d(np.asarray(steps, dtype=np.int64))
         return Round(
             index=0,
-            rate=rate,
+            rates=(rate,),
             local_steps=int(counts.max()),
             p=problem.weights,
             steps=counts,

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from fltheory import vectors
+from fltheory._internal import vectors
 from fltheory.logistic import compiled, measures, model, tiles
 from fltheory.logistic.compiled import CompiledSteps
 from fltheory.logistic.exponentials import exponentials, log_one_plus, remainders
 from fltheory.logistic.measures import CompiledMeasures
 from fltheory.logistic.steps import reference_steps
+from fltheory.problems.oracle import LocalSteps
 
 MODELS = [(2, True), (2, False), (3, False), (6, False)]
 
@@ -99,7 +100,7 @@ def test_compiled_steps_equal_the_reference(
         oracle.begin_round(2)
         if fixed is not None:
             options["minibatch"] = oracle.minibatch(fixed)
-        results.append(oracle.local_steps(start, work, **options))
+        results.append(oracle.local_steps(start, work, LocalSteps(**options)))
     # The sign term jumps at its anchor, where a rounding error decides; such ties have probability zero here.
     np.testing.assert_allclose(results[1], results[0], rtol=1e-11, atol=1e-12)
 
@@ -139,7 +140,7 @@ def test_the_kernel_is_compiled_once_for_all_options(make_problem: Any, make_rou
         for drift in (0.0, 0.5):
             problem = make_problem(0, batch_size=None if drift else np.int64(3), label_drift=drift)
             oracle = problem.compiled_oracle(seed=0, replicates=range(1), rotation_equivariant=False)
-            oracle.local_steps(sealed, make_round(problem, [[1, 1, 1]]), rate=np.float64(0.1), **options)
+            oracle.local_steps(sealed, make_round(problem, [[1, 1, 1]]), LocalSteps(rate=np.float64(0.1), **options))
     assert len(compiled._local_steps._loaded) == 1
 
 
@@ -208,9 +209,9 @@ def test_each_oracle_measures_in_its_own_way(make_problem: Any) -> None:
     problem = make_problem(0)
     reference = problem.reference_oracle(seed=0, replicates=range(1))
     compiled = problem.compiled_oracle(seed=0, replicates=range(1), rotation_equivariant=False)
-    assert reference.objective(problem.weights).judge is None
-    assert isinstance(compiled.objective(problem.weights).judge, CompiledMeasures)
-    assert problem.objective().judge is None
+    assert reference.objective(problem.weights).measurer is None
+    assert isinstance(compiled.objective(problem.weights).measurer, CompiledMeasures)
+    assert problem.objective().measurer is None
 
 
 def in_vectors(function: Any) -> Any:

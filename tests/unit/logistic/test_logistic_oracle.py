@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fltheory.errors import InvalidParameter
+from fltheory.logistic.constants import variances
 from fltheory.logistic.model import LogisticLoss, one_hot
 from fltheory.logistic.steps import drawn_samples
+from fltheory.problems.oracle import LocalSteps
 
 MODELS = st.sampled_from([(2, True), (3, False)])
 
@@ -36,7 +38,7 @@ def test_steps_and_rate_may_be_replaced_but_absent_clients_stay(make_problem: An
     problem = make_problem(0, batch_size=2)
     oracle = problem.reference_oracle(seed=0, replicates=range(1))
     start = np.ones((1, 1, problem.dim))
-    moved = oracle.local_steps(start, make_round(problem, [[0, 1, 4]]), steps=2, rate=0.1)
+    moved = oracle.local_steps(start, make_round(problem, [[0, 1, 4]]), LocalSteps(steps=2, rate=0.1))
     expected = oracle.local_steps(start, make_round(problem, [[0, 2, 2]], rate=0.1))
     np.testing.assert_array_equal(moved, expected)
     np.testing.assert_array_equal(moved[0, 0], start[0, 0])
@@ -58,9 +60,7 @@ def test_every_term_of_the_generic_step(
         batch = oracle.minibatch(6 if fixed else k)
         g = oracle.gradient(w, batch) - (oracle.gradient(start, batch) if recentre else 0.0)
         w = w - 0.3 * (g + c + oracle.apply(Q, w - a) + 0.2 * np.sign(w - b))
-    moved = oracle.local_steps(
-        start,
-        make_round(problem, [[2, 2, 2]]),
+    how = LocalSteps(
         correction=c,
         pull=Q,
         anchor=a,
@@ -69,6 +69,7 @@ def test_every_term_of_the_generic_step(
         minibatch=oracle.minibatch(6) if fixed else None,
         recentre=recentre,
     )
+    moved = oracle.local_steps(start, make_round(problem, [[2, 2, 2]]), how)
     np.testing.assert_allclose(moved, w, rtol=1e-11, atol=1e-11)
 
 
@@ -91,7 +92,7 @@ def test_minibatch_gradients_average_to_the_full_gradient_over_all_draws(make_pr
     drawn = oracle.gradient(w[None, None], oracle.minibatch(3))[0, 2]
     assert min(np.abs(drawn - gradient).max() for gradient in gradients) < 1e-14
     spread = np.mean([((gradient - full) ** 2).sum() for gradient in gradients])
-    sigma_sq = problem._variances(w)[0]
+    sigma_sq = variances(problem, w)[0]
     assert sigma_sq[2] == pytest.approx(spread, rel=1e-12)
 
 
@@ -149,7 +150,7 @@ def test_the_objective_is_the_expected_loss_under_drift(make_problem: Any, model
             noise += chance / 3 * float(((one.gradient(w) - loss.gradient(w)) ** 2).sum()) / 2
     assert problem.objective().value(w) == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(expected, gradient, atol=1e-13)
-    sigma_sq, drift_sq = problem._variances(w)
+    sigma_sq, drift_sq = variances(problem, w)
     assert drift_sq[0] == pytest.approx(scatter, rel=1e-12)
     assert sigma_sq[0] == pytest.approx(noise, rel=1e-12)
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from fltheory.errors import InvalidParameter, NotApplicable
 from fltheory.logistic import LogisticProblem, Samples
-from fltheory.problem import Origin
+from fltheory.logistic.constants import variances
+from fltheory.problems.problem import Origin
 
 MODELS = st.sampled_from([(2, True), (2, False), (4, False)])
 
@@ -54,7 +55,7 @@ def test_constants_by_their_definitions(make_problem: Any) -> None:
     hessians = [client.loss.hessian(w) for client in clients]
     distances = [np.linalg.norm(a - b, ord=2) for a in hessians for b in hessians]
     assert constants["epsilon"].value == pytest.approx(max(distances), rel=1e-12)
-    sigma_sq, drift_sq = problem._variances(w)
+    sigma_sq, drift_sq = variances(problem, w)
     np.testing.assert_array_equal(constants["sigma_sq"].value, sigma_sq)
     np.testing.assert_array_equal(constants["drift_sq"].value, drift_sq)
     measured = {name for name, constant in constants.items() if constant.origin is Origin.MEASURED}

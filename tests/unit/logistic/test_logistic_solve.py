@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fltheory.errors import InvalidParameter, NotApplicable
+from fltheory.errors import FltheoryError, InvalidParameter, NotApplicable
 from fltheory.logistic import LogisticProblem, Samples, logistic_clients
 
 
@@ -104,3 +104,13 @@ def test_prox_rejects_negative_weights(make_problem: Any) -> None:
         oracle.prox(np.zeros((1, 1, 9)), pull=-1.0)
     with pytest.raises(InvalidParameter, match="l1"):
         oracle.prox(np.zeros((1, 1, 9)), pull=1.0, l1=-0.5)
+
+
+@pytest.mark.parametrize("size", [1e50, 1e150])
+def test_a_hessian_that_is_singular_to_rounding_is_one_line(size):
+    from fltheory.logistic.synthetic import synthetic
+
+    with pytest.raises(FltheoryError, match=r"scale (the features|them) to order one"):
+        synthetic(alpha=0.0, beta=size, seed=0, num_clients=3, num_features=4, num_classes=3, max_size=60).objective(
+            np.full(3, 1 / 3)
+        )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fltheory import seeding
+from fltheory._internal import seeding
 from fltheory.errors import InvalidParameter
 from fltheory.logistic import logistic_clients, synthetic
 from fltheory.logistic.synthetic import _client_sizes

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from fltheory.algorithms.ruan import Ruan
-from fltheory.engines.terms import Terms
 from fltheory.errors import InvalidParameter, NotApplicable
-from fltheory.experiment import Experiment
 from fltheory.participation import (
     Arrival,
     Bernoulli,
@@ -25,6 +23,8 @@ from fltheory.participation import (
     WithReplacement,
 )
 from fltheory.quadratic.generators import noisy_quadratic
+from fltheory.simulation.engines.terms import Terms
+from fltheory.simulation.experiment import Experiment
 
 P = np.array([0.5, 0.3, 0.2])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fltheory.oracle import Round
+from fltheory.problems.oracle import Round
 from fltheory.quadratic import client_quadratics, noisy_quadratic
 
 
@@ -15,7 +15,7 @@ def make_round():
         p = np.full(clients, 1 / clients)
         return Round(
             index=0,
-            rate=rate,
+            rates=(rate,),
             local_steps=max(int(counts.max()), 1),
             p=p,
             steps=counts,

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fltheory.errors import InvalidParameter, NotApplicable
+from fltheory.problems.oracle import LocalSteps
 from fltheory.quadratic import client_quadratics, noisy_quadratic
 from fltheory.quadratic.closed_form import ClosedFormOracle
 
@@ -78,7 +79,7 @@ def test_compiled_steps_equal_numpy_steps(make_problem, make_round, data):
     for oracle in oracles:
         oracle.begin_round(2)
         batch = None if minibatch is None else oracle.minibatch(minibatch)
-        results.append(oracle.local_steps(start, work, minibatch=batch, **options))
+        results.append(oracle.local_steps(start, work, LocalSteps(minibatch=batch, **options)))
     assert results[0].shape == (replicates, 3, dim)
     assert_close(results[1], results[0])
     absent = np.broadcast_to(work.steps == 0, (replicates, 3))
@@ -100,7 +101,7 @@ def test_steps_in_the_eigenbasis_are_rotated_steps(make_problem, make_round, see
         pull = 0.3 * oracle.curvature(start, "exact") if dense_pull else 0.3
         entered = [oracle.enter(x) for x in (start, correction, anchor)]
         options = {"correction": entered[1], "anchor": entered[2], "pull": pull, "recentre": recentre}
-        return oracle.leave(oracle.local_steps(entered[0], work, **options))
+        return oracle.leave(oracle.local_steps(entered[0], work, LocalSteps(**options)))
 
     assert_close(run(inner), run(outer))
 
@@ -112,9 +113,10 @@ def test_one_step_by_hand(make_round):
     rng = np.random.default_rng(0)
     w, c, a, b = rng.standard_normal((4, 2, 2, 3))
     g = oracle.gradient(w, oracle.minibatch(0))
-    stepped = oracle.local_steps(w, make_round([1, 1], rate=0.2), correction=c, pull=0.3, anchor=a, l1=0.4, l1_anchor=b)
+    how = LocalSteps(correction=c, pull=0.3, anchor=a, l1=0.4, l1_anchor=b)
+    stepped = oracle.local_steps(w, make_round([1, 1], rate=0.2), how)
     assert_close(stepped, w - 0.2 * (g + c + 0.3 * (w - a) + 0.4 * np.sign(w - b)))
-    fixed = oracle.local_steps(w, make_round([1, 1], rate=0.2), minibatch=oracle.minibatch(5))
+    fixed = oracle.local_steps(w, make_round([1, 1], rate=0.2), LocalSteps(minibatch=oracle.minibatch(5)))
     assert_close(fixed, w - 0.2 * oracle.gradient(w, oracle.minibatch(5)))
 
 
@@ -137,7 +139,7 @@ def test_recentred_noise_of_a_random_hessian_does_not_cancel(make_round):
     for k in range(3):
         batch = oracle.minibatch(k)
         expected = expected - 0.1 * (oracle.gradient(expected, batch) - oracle.gradient(w, batch) + c)
-    stepped = oracle.local_steps(w, make_round([3, 3], rate=0.1), correction=c, recentre=True)
+    stepped = oracle.local_steps(w, make_round([3, 3], rate=0.1), LocalSteps(correction=c, recentre=True))
     assert_close(stepped, expected)
 
 
@@ -192,7 +194,7 @@ def test_fresh_clients_follow_their_covariance(centred):
     drifts = (drawn_gradients(problem, 120, 100, batch=False) - problem.objective().gradient(np.zeros(3))).reshape(
         -1, 4, 3
     )
-    factor = ClosedFormOracle(problem, inside=True).drift_factor()
+    factor = ClosedFormOracle(problem.closed_form(), inside=True).drift_factor()
     covariance = factor @ factor.T
     np.testing.assert_allclose(np.diag(covariance), 0.7 / 3, rtol=1e-12)
     between = -0.2 / 3 if centred else 0.0

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from fltheory.errors import InvalidParameter
-from fltheory.problem import Origin
+from fltheory.problems.problem import Origin
 from fltheory.quadratic import Quadratic, client_quadratics, noisy_quadratic
 
 KINDS = ["rotated", "axes", "commuting", "dense"]

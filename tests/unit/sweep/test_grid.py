@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fltheory.configuration import parse
+from fltheory.configuration.experiments import parse
+from fltheory.configuration.toml_text import TomlText
 from fltheory.errors import InvalidParameter
-from fltheory.experiment import describe
-from fltheory.source import Source
+from fltheory.simulation.experiment import describe
 from fltheory.sweep import Grid, plan
 from fltheory.sweep.grid import MAX_RUNS
 
@@ -67,7 +67,7 @@ LISTS = {
 
 
 def grid(text: str) -> Grid:
-    return Grid.read(Source(path="f.toml", text=text))
+    return Grid.read(TomlText(path="f.toml", text=text))
 
 
 def swept(lines: str, **typed: str) -> str:
@@ -239,3 +239,27 @@ def test_each_command_names_the_other() -> None:
         grid(HEAD.format(sweep="", **TYPED))
     with pytest.raises(InvalidParameter, match=r"f.toml:6: sweep makes a grid.*: fltheory sweep f.toml"):
         parse(swept("seed = [1]"), path="f.toml")
+
+
+def test_points_with_the_same_problem_share_it_and_others_do_not() -> None:
+    text = """
+rounds = 2
+[problem]
+name = "noisy-quadratic"
+[participation]
+local_steps = 1
+[[algorithm]]
+name = "fedavg"
+rate = 0.1
+[sweep]
+problem.L = [2.0, 3.0]
+seed = [1, 2]
+"""
+    grid = Grid.read(TomlText(path="f.toml", text=text))
+    problems = [grid.at(index)[1].experiments[0][1].problem for index in range(4)]
+    assert problems[0] is problems[1]
+    assert problems[2] is problems[3]
+    assert problems[0] is not problems[2]
+    assert len(grid._problems) == 1, "memory stays flat"
+    assert [problem.constants()["L"].value for problem in problems] == [2.0, 2.0, 3.0, 3.0]
+    assert Grid.read(grid.source).at(0)[1].experiments[0][1].problem is not problems[0]

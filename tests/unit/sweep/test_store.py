@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fltheory import provenance
+from fltheory._internal import provenance
+from fltheory.configuration.toml_text import TomlText
 from fltheory.errors import InvalidParameter
-from fltheory.results import TOO_LARGE
-from fltheory.source import Source
+from fltheory.simulation.run_result import TOO_LARGE
 from fltheory.sweep import Grid, Run, Store, Swept, plan, sweep
 
 TEXT = """\
@@ -42,7 +41,7 @@ RUN = Run(key="k", point={"seed": 1}, label="A", algorithm="A", engine="exact", 
 
 def swept(path: Path, text: str = TEXT, **options: Any) -> tuple[Swept, int]:
     """Sweep, and count what was run."""
-    grid = Grid.read(Source(path="f.toml", text=text))
+    grid = Grid.read(TomlText(path="f.toml", text=text))
     told: list[Run] = []
     with Store(path) as store:
         found = sweep(grid, plan(grid), store, report=told.append, **options)
@@ -134,7 +133,7 @@ def test_lack_of_memory_is_tried_again_and_divergence_is_not(file: Path) -> None
 
 
 def test_an_interruption_keeps_what_was_finished(file: Path) -> None:
-    grid = Grid.read(Source(path="f.toml", text=TEXT))
+    grid = Grid.read(TomlText(path="f.toml", text=TEXT))
 
     def impatient(run: Run) -> None:
         if run.seed == 2:
@@ -149,16 +148,42 @@ def test_an_interruption_keeps_what_was_finished(file: Path) -> None:
 
 
 def test_a_process_that_is_killed_loses_nothing_that_was_finished(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def short_of_memory(tasks: Any, work: Any, jobs: int) -> Iterator[Any]:
+    def short_of_memory(tasks: Any, work: Any, jobs: int, lost: Any, apart: bool) -> Iterator[Any]:
         for task in tasks[:4]:
             yield work(*task)
-        raise BrokenProcessPool
+        for task in tasks[4:]:
+            yield lost(*task)
 
     with monkeypatch.context() as patched:
         patched.setattr("fltheory.sweep.run.in_processes", short_of_memory)
-        with pytest.raises(OSError, match="lack of memory; what was finished is kept, try fewer jobs"):
-            swept(file)
-    assert swept(file)[1] == 2
+        found, _ = swept(file)
+    assert [run.status for run in found.runs] == ["done"] * 4 + ["too large"] * 2
+    assert "ended from outside" in found.runs[5].error
+    assert swept(file)[1] == 2  # lack of memory is worth another try
+
+
+def test_an_unexpected_error_costs_one_run_and_is_kept_with_its_traceback(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(experiment: Any, *, seed: int, **options: Any) -> Any:
+        if seed == 2:
+            raise IndexError("list index\nout of range")
+        return simulate(experiment, seed=seed, **options)
+
+    from fltheory.simulation import engines
+
+    simulate = engines.simulate
+    monkeypatch.setattr(engines, "simulate", broken)
+    found, _ = swept(file)
+    assert {run.status for run in found.runs if run.seed != 2} == {"done"}
+    failed = [run for run in found.runs if run.seed == 2]
+    assert failed
+    for run in failed:
+        assert run.status == "failed"
+        first, *rest = run.error.splitlines()
+        assert first == "IndexError: list index out of range"
+        assert rest[0] == "Traceback (most recent call last):"
+        assert "in broken" in run.error
 
 
 @pytest.mark.parametrize("damage", ["text", "cut", "columns", "json", "folder"])
@@ -188,3 +213,20 @@ def test_a_result_that_cannot_be_written_is_an_error_of_the_system(file: Path) -
         connection.close()
         with pytest.raises(OSError, match="results cannot be kept, no such table"):
             store.keep([RUN])
+
+
+def test_a_closed_database_is_one_file_that_can_be_read_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with Store(tmp_path / "sweep.sqlite"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["sweep.sqlite"]
+    connection = sqlite3.connect(f"file:{tmp_path / 'sweep.sqlite'}?immutable=1", uri=True)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    connection.close()
+
+
+def test_on_a_network_file_system_there_is_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mode = "PRAGMA journal_mode"
+    for local in (True, False):
+        monkeypatch.setattr("fltheory.sweep.store._LOCAL", ("ext4", "xfs", "tmpfs", "overlay") if local else ())
+        with Store(tmp_path / "sweep.sqlite") as store:
+            assert store._connection.execute(mode).fetchone() == ("wal" if local else "delete",)

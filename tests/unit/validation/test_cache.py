@@ -1,11 +1,13 @@
 """Verdicts that are kept: taken over only where the same code would find the same."""
 
+import json
+import pickle
 import shutil
 from pathlib import Path
 
 import pytest
 
-from fltheory import claims
+from fltheory.bounds import catalogue
 from fltheory.validation import cache
 from fltheory.validation.decide import QUICK, Effort
 from fltheory.validation.runner import check_all
@@ -23,7 +25,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def checked(folder, **more):
-    entries = claims.select(["own.*"], [folder])
+    entries = catalogue.select(["own.local-drift"], [folder])
     done, interrupted = check_all(entries, **{"effort": EFFORT, **more})
     assert not interrupted
     return done[0]
@@ -59,11 +61,11 @@ def test_other_code_finds_nothing(folder, monkeypatch):
 
 def test_a_damaged_file_is_no_obstacle(folder, tmp_path):
     first = checked(folder)
-    for file in (tmp_path / "cache" / "verdicts").rglob("*.pickle"):
-        file.write_bytes(b"no pickle")
+    for file in (tmp_path / "cache" / "verdicts").rglob("*.json"):
+        file.write_bytes(b"no JSON")
     again = checked(folder)
     assert not again.reused
-    assert [v.outcome for v in again.verdicts] == [v.outcome for v in first.verdicts]
+    assert [v.decision for v in again.verdicts] == [v.decision for v in first.verdicts]
 
 
 def test_a_folder_that_cannot_be_written_is_no_obstacle(folder, tmp_path):
@@ -79,3 +81,46 @@ def test_verdicts_of_old_code_are_forgotten(folder, tmp_path, monkeypatch):
     kept = {path.name for path in (tmp_path / "cache" / "verdicts").iterdir()}
     assert len(kept) == cache.GENERATIONS
     assert f"state-{cache.GENERATIONS + 1}" in kept
+
+
+def stored(tmp_path):
+    (file,) = (tmp_path / "cache" / "verdicts").rglob("*.json")
+    return file
+
+
+def test_a_planted_pickle_is_not_executed(folder, tmp_path):
+    class Harm:
+        def __reduce__(self):
+            return Path.touch, (tmp_path / "executed",)
+
+    checked(folder)
+    planted = pickle.dumps(Harm())
+    file = stored(tmp_path)
+    file.write_bytes(planted)
+    file.with_suffix(".pickle").write_bytes(planted)
+    assert not checked(folder).reused
+    assert not (tmp_path / "executed").exists()
+    pickle.loads(planted)
+    assert (tmp_path / "executed").exists(), "the plant was harmless"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.pop("verdicts"),
+        lambda d: d.update(verdicts=[{}]),
+        lambda d: d["verdicts"][0].update(verdict="MAYBE"),
+        lambda d: d["verdicts"][0].update(margin="1"),
+        lambda d: d["verdicts"][0].update(id="another.claim"),
+        lambda d: d["verdicts"].pop(),
+        lambda d: d["claim"].update(title="another"),
+        lambda d: d.update(latex="no list"),
+    ],
+)
+def test_an_edited_entry_is_checked_again(folder, tmp_path, change):
+    checked(folder)
+    document = json.loads(stored(tmp_path).read_text())
+    change(document)
+    stored(tmp_path).write_text(json.dumps(document))
+    assert not checked(folder).reused
+    assert checked(folder).reused

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Ge, Le, Lt
 
-from fltheory.bounds._claim import Form
+from fltheory.bounds.claim import Form
 from fltheory.validation import evaluate
 from fltheory.validation.evaluate import read, sides
 from tests.planted import a, b

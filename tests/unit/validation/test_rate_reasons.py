@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Le
 
-from fltheory.bounds._algebra import BigO
-from fltheory.bounds._claim import Instances, Kind, Sweep, Sweeps
-from fltheory.bounds._space import Real, Space
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.space import Real, Space
 from fltheory.validation.decide import check
-from fltheory.validation.rates import Outcome, in_words, trend
+from fltheory.validation.rates import Decision, in_words, trend
 from tests.planted import a, b, claim
 
 ORDER = BigO(b)
@@ -29,14 +29,14 @@ def powers(*exponents, claimed=ORDER):
     sweeps = tuple(
         Sweep("xy"[n % 2], POINTS, {"x": 1.0, "y": 1.0, "power": power}) for n, power in enumerate(exponents)
     )
-    return claim("powers", Kind.RATE, Le(a, claimed), Sweeps(source=source, sweeps=sweeps))
+    return claim("powers", Kind.RATE, Le(a, claimed), Sweeps(instances=source, sweeps=sweeps))
 
 
 @given(st.lists(st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=9))
 def test_every_parameter_is_named_once(exponents):
     verdict = check(powers(*exponents))[0]
     growing = [n for n, power in enumerate(exponents) if power > 0]
-    assert verdict.outcome is (Outcome.VIOLATED if growing else Outcome.HOLDS)
+    assert verdict.decision is (Decision.VIOLATED if growing else Decision.HOLDS)
     said = growing or range(len(exponents))
     for parameter, number in (("x", sum(n % 2 == 0 for n in said)), ("y", sum(n % 2 == 1 for n in said))):
         named = len(re.findall(rf"(?:like|along|,) {parameter}\b", verdict.reason))
@@ -68,7 +68,7 @@ def test_a_constant_is_held_against_the_largest_ratio():
 
 def test_what_scatters_is_uncertain_between_two_slopes():
     scattered = trend("T", POINTS, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.5], np.ones(7))
-    assert scattered.outcome is Outcome.INCONCLUSIVE
+    assert scattered.decision is Decision.INCONCLUSIVE
     (said,) = in_words([scattered] * 2)
     assert re.fullmatch(r"slope uncertain in T \(2 sweeps, between -[\d.]+ and [\d.]+\)", said)
 
@@ -78,7 +78,7 @@ def test_a_ratio_that_falls_and_settles_is_called_falling():
     values = (1.0, 3.0, 9.0, 27.0, 81.0)
     settling = trend("kappa", values, [1 + 3 / v for v in values], np.ones(5))
     assert settling.slope > 0.005
-    assert settling.outcome is Outcome.HOLDS
+    assert settling.decision is Decision.HOLDS
     assert in_words([settling])[0] == "bounded along kappa (falling)"
 
 

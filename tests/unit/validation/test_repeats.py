@@ -1,17 +1,17 @@
-"""Several searches for one claim: a violation counts, whoever found it, and the books are those of all."""
+"""Several searches for one claim: one counterexample is enough, and the books are those of all."""
 
 import dataclasses
 
 import pytest
 from sympy import Le, Rational
 
-from fltheory.bounds._claim import Instances, Kind
-from fltheory.bounds._space import Real, Space
-from fltheory.claims import Entry
-from fltheory.validation import ledger
+from fltheory.bounds.catalogue import Entry
+from fltheory.bounds.claim import Instances, Kind
+from fltheory.bounds.space import Real, Space
+from fltheory.validation import ledger, ledger_text
 from fltheory.validation.decide import Effort, check
 from fltheory.validation.repeats import combined, in_words
-from fltheory.validation.verdict import Checked, Outcome
+from fltheory.validation.verdict import Checked, Decision
 from tests.planted import a, claim
 
 SEARCH = Effort(8, 1)
@@ -34,14 +34,14 @@ def searched(entry, seeds):
     return [Checked(entry, (), ("",), ("",), tuple(check(rare, effort=SEARCH, seed=seed))) for seed in seeds]
 
 
-def test_a_violation_counts_whoever_found_it(entry):
+def test_one_counterexample_is_enough(entry):
     found = searched(entry, range(30))
-    outcomes = [checked.verdicts[0].outcome for checked in found]
-    hits = outcomes.count(Outcome.VIOLATED)
+    outcomes = [checked.verdicts[0].decision for checked in found]
+    hits = outcomes.count(Decision.VIOLATED)
     assert 0 < hits < 30, "the statement has to be found by some searches only"
     joint = combined(found).verdicts[0]
-    first = found[outcomes.index(Outcome.VIOLATED)].verdicts[0]
-    assert joint.outcome is Outcome.VIOLATED
+    first = found[outcomes.index(Decision.VIOLATED)].verdicts[0]
+    assert joint.decision is Decision.VIOLATED
     assert joint.counterexample == first.counterexample
     assert joint.evidence["searches"] == {str(seed): outcome.value for seed, outcome in enumerate(outcomes)}
     assert joint.reason == f"{first.reason}; found by {hits} of 30 searches"
@@ -51,32 +51,32 @@ def test_a_violation_counts_whoever_found_it(entry):
 
 def test_where_nothing_fails_the_smallest_margin_is_told(entry):
     (one,) = searched(entry, [0])
-    verdict = dataclasses.replace(one.verdicts[0], outcome=Outcome.HOLDS, counterexample=None)
+    verdict = dataclasses.replace(one.verdicts[0], decision=Decision.HOLDS, counterexample=None)
     margins = [3.0, None, 2.0]
     several = [
         dataclasses.replace(one, verdicts=(dataclasses.replace(verdict, margin=m, reason=f"margin {m}", seed=seed),))
         for seed, m in enumerate(margins)
     ]
     joint = combined(several).verdicts[0]
-    assert (joint.outcome, joint.margin) == (Outcome.HOLDS, 2.0)
+    assert (joint.decision, joint.margin) == (Decision.HOLDS, 2.0)
 
 
 @pytest.mark.parametrize(
     ("answers", "joint"),
     [
-        ((Outcome.NOT_APPLICABLE, Outcome.HOLDS), Outcome.HOLDS),
-        ((Outcome.HOLDS, Outcome.INCONCLUSIVE), Outcome.INCONCLUSIVE),
-        ((Outcome.INCONCLUSIVE, Outcome.VIOLATED), Outcome.VIOLATED),
+        ((Decision.NOT_APPLICABLE, Decision.HOLDS), Decision.HOLDS),
+        ((Decision.HOLDS, Decision.INCONCLUSIVE), Decision.INCONCLUSIVE),
+        ((Decision.INCONCLUSIVE, Decision.VIOLATED), Decision.VIOLATED),
     ],
 )
 def test_what_counts_if_searches_disagree(entry, answers, joint):
     (one,) = searched(entry, [0])
     several = [
-        dataclasses.replace(one, verdicts=(dataclasses.replace(one.verdicts[0], outcome=answer, seed=seed),))
+        dataclasses.replace(one, verdicts=(dataclasses.replace(one.verdicts[0], decision=answer, seed=seed),))
         for seed, answer in enumerate(answers)
     ]
-    assert combined(several).verdicts[0].outcome is joint
-    assert combined(several[::-1]).verdicts[0].outcome is joint
+    assert combined(several).verdicts[0].decision is joint
+    assert combined(several[::-1]).verdicts[0].decision is joint
 
 
 def test_a_search_that_could_not_be_made_counts(entry):
@@ -90,9 +90,9 @@ def test_a_ledger_tells_on_which_forms_searches_disagree(entry):
     found = searched(entry, range(30))
     document = ledger.ledger([combined(found)], seed=0, effort="quick")
     head, line = in_words(document)
-    hits = sum(checked.verdicts[0].outcome is Outcome.VIOLATED for checked in found)
+    hits = sum(checked.verdicts[0].decision is Decision.VIOLATED for checked in found)
     assert "seeds 0 to 29" in head
     assert "agree on 0 of 1 forms; they do not on:" in head
     assert line == f"- `planted.rare published`: HOLDS {30 - hits}, VIOLATED {hits}"
-    assert line in ledger.table(document)
+    assert line in ledger_text.table(document)
     assert in_words(ledger.ledger(found[:1], seed=0, effort="quick")) == []

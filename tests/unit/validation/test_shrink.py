@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sympy import Le, Rational
 
-from fltheory.bounds._claim import Instances, Kind
-from fltheory.bounds._space import Integer, Real, Space, plain
+from fltheory.bounds.claim import Instances, Kind
+from fltheory.bounds.space import Integer, Real, Space, plain
 from fltheory.validation.decide import check
 from fltheory.validation.shrink import shrink
 from fltheory.validation.trials import Trials

@@ -1,13 +1,25 @@
 """The findings that a run ends with: main results first, and from every paper."""
 
-from fltheory.validation.summary import findings
+import itertools
+
+import pytest
+
+from fltheory.validation.summary import findings, printed, summary
 
 
 def entry(id_, kind="lemma", ratio=2.0, verdict="VIOLATED"):
     form = {
         "variant": "published@a", "verdict": verdict, "counterexample": {"ratio": ratio}, "reason": f"why {id_}"
     }  # fmt: skip
-    return {"id": id_, "paper": id_.partition(".")[0], "title": "t", "reference": "r", "kind": kind, "forms": [form]}
+    return {
+        "id": id_,
+        "paper": id_.partition(".")[0],
+        "title": "t",
+        "reference": "r",
+        "kind": kind,
+        "error": "",
+        "forms": [form],
+    }
 
 
 def ids(*claims, count=3):
@@ -37,6 +49,17 @@ def test_what_holds_is_no_finding():
     }  # fmt: skip
 
 
+def test_what_fails_in_part_comes_after_what_fails():
+    part = entry("p.theorem-1", "bound")
+    part["forms"].insert(0, {"variant": "published", "verdict": "HOLDS"})
+    part["forms"].insert(0, {"variant": "corrected", "verdict": "VIOLATED", "counterexample": None, "reason": "no"})
+    found = findings({"claims": [part, entry("q.theorem-1", "lemma")]})
+    assert [(one["id"], one["variant"]) for one in found] == [
+        ("q.theorem-1", "published@a"),
+        ("p.theorem-1", "published@a"),
+    ]
+
+
 def test_what_holds_instead_is_told():
     claim = entry("p.eq-1")
     claim["forms"] += [
@@ -45,3 +68,42 @@ def test_what_holds_instead_is_told():
         {"variant": "corrected@other", "verdict": "HOLDS", "note": "better"},
     ]
     assert findings({"claims": [claim]})[0]["instead"] == "better"
+
+
+def statement(*verdicts, names=("published", "published@003", "published@b"), error=""):
+    forms = [{"variant": name, "verdict": verdict} for name, verdict in zip(names, verdicts, strict=False)]
+    ours = {"variant": "corrected", "verdict": "HOLDS"}
+    return {"id": "p.x", "paper": "p", "error": error, "forms": [*forms, ours]}
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "count"),
+    [
+        (("HOLDS",), "HOLDS"),
+        (("HOLDS", "HOLDS"), "HOLDS"),
+        (("HOLDS", "VIOLATED"), "MIXED"),
+        (("VIOLATED", "VIOLATED", "VIOLATED"), "VIOLATED"),
+        (("VIOLATED", "INCONCLUSIVE"), "MIXED"),
+        (("HOLDS", "INCONCLUSIVE"), "INCONCLUSIVE"),
+        (("HOLDS", "NOT_APPLICABLE"), "HOLDS"),
+        (("VIOLATED", "NOT_APPLICABLE"), "VIOLATED"),
+        (("NOT_APPLICABLE", "NOT_APPLICABLE"), "NOT_APPLICABLE"),
+    ],
+)
+def test_every_published_form_counts_in_whatever_order(verdicts, count):
+    for order in itertools.permutations(verdicts):
+        assert printed(statement(*order)) == count
+
+
+def test_what_could_not_be_evaluated_is_open():
+    assert printed(statement("HOLDS", error="ValueError: x")) == "INCONCLUSIVE"
+
+
+def test_every_statement_is_counted_once():
+    several = [statement(a, b) for a in ("HOLDS", "VIOLATED") for b in ("HOLDS", "VIOLATED", "INCONCLUSIVE")]
+    (row,) = summary({"claims": several})
+    assert row == {
+        "paper": "p", "statements": 6, "hold": 1, "violated": 1, "mixed": 3, "open": 1, "corrected": 4,
+            "misprint": 0, "gap": 0,
+            "false": 0,
+    }  # fmt: skip

@@ -1,0 +1,68 @@
+"""Who may import whom among the papers: names with an underscore stay in their folder."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import fltheory
+from fltheory.bounds.papers import PAPERS
+
+BOUNDS = Path(fltheory.__file__).parent / "bounds"
+SHARED = {"flexible_participation", "objective_shift", "technical_lemmas"}
+FILES = sorted(path for path in BOUNDS.rglob("*.py") if path.parent != BOUNDS)
+
+
+def imported(path: Path) -> list[tuple[str, ...]]:
+    """Return what a file imports, as the parts of full names."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [tuple(name.name.split(".")) for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: imports are absolute"
+            found += [(*str(node.module).split("."), name.name) for name in node.names]
+    return found
+
+
+def rooms(path: Path) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the folders of statements from which a file imports, with what it takes."""
+    names = [parts for parts in imported(path) if parts[:2] == ("fltheory", "bounds") and len(parts) > 3]
+    return [(parts[2], parts[3:]) for parts in names if parts[2] in {*PAPERS, *SHARED}]
+
+
+def test_there_are_imports_to_look_at():
+    assert sum(len(rooms(path)) for path in FILES) > 300
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(BOUNDS)))
+def test_private_names_stay_in_their_folder(path):
+    own = path.relative_to(BOUNDS).parts[0]
+    for room, names in rooms(path):
+        assert room == own or not any(name.startswith("_") for name in names), (room, names)
+        assert own not in SHARED or room in SHARED, f"what papers share does not know {room}"
+
+
+OWN = sorted((Path(__file__).parents[2] / "examples" / "own-claims").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+def test_a_claim_of_ones_own_needs_the_facade_only(path):
+    ours = [parts for parts in imported(path) if parts[0] == "fltheory"]
+    assert ours
+    # ``import fltheory as fl`` for experiments, the vocabulary of claims, and nothing else.
+    assert {("fltheory", "claims")} <= {parts[:2] for parts in ours} <= {("fltheory",), ("fltheory", "claims")}
+
+
+def test_the_facade_has_what_it_says():
+    from fltheory import claims
+
+    assert sorted(claims.__all__) == sorted(set(claims.__all__))
+    public = {name for name in vars(claims) if not name.startswith("_")} - {"annotations"}
+    assert public == set(claims.__all__)
+    assert not [name for name in claims.__all__ if name not in claims.__doc__]
+
+
+def test_every_paper_has_its_folder_and_every_folder_its_paper():
+    folders = {path.parent.name for path in BOUNDS.glob("*/__init__.py")}
+    assert folders - SHARED == set(PAPERS)

@@ -1,0 +1,19 @@
+"""Rows that compare the schemes."""
+
+import pytest
+
+from fltheory.bounds.ruan.figures._schemes import COMPARED, compared, gains
+
+CELL = {"traces": 3, "accuracy": [[0.1, 0.3], [0.5, 0.5], [0.4, 0.8]]}
+
+
+def test_gains_are_paired_differences_in_points():
+    (over_a, a_error), (over_b, b_error) = gains(CELL)
+    assert (over_a, over_b) == (pytest.approx(30), pytest.approx(10))
+    assert (a_error, b_error) == (pytest.approx(10), pytest.approx(20))
+
+
+def test_rows_have_all_columns_whether_published_or_not():
+    assert compared(CELL, (1.25, -2)) == ("3", "20.0", "50.0", "60.0", "30.0 ± 10.0", "10.0 ± 20.0", "1.2", "-2.0")
+    assert compared(CELL, None)[-2:] == ("not readable", "not readable")
+    assert len(compared(CELL, None)) == len(COMPARED)

@@ -1,0 +1,54 @@
+"""Instances of the SCAFFOLD paper against other ways to compute them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import fltheory as fl
+from fltheory.bounds.scaffold import _fedavg
+from fltheory.bounds.scaffold._controlled import lasting
+
+
+def test_moments_of_many_rounds_are_those_of_all_samples():
+    clients, eta, past, first = 3, 0.3, 4, 0.7
+    square, control, moved = [], [], []
+    for drawn in itertools.product(range(clients), repeat=past + 1):
+        x, c = 1.0, np.full(clients, first)
+        for i in drawn[:-1]:
+            x, c[i] = x - eta * (x + c.mean() - c[i]), x
+        square.append(x**2)
+        control.append((c**2).mean())
+        moved.append((eta * (x + c.mean() - c[drawn[-1]])) ** 2)
+    point = {"N": clients, "laps": (past + 0.5) / clients, "beta": 1.0, "step": eta, "eta_g": 1.0}
+    made = lasting(1).realise({**point, "cancelled": "no", "control": first})
+    assert made["gap"] == pytest.approx(np.mean(square) / 2, rel=1e-12)
+    assert made["full_lag"] == pytest.approx(np.mean(control), rel=1e-12)
+    assert made["moved_sq"] == pytest.approx(np.mean(moved), rel=1e-12)
+    right = lasting(1).realise({**point, "cancelled": "yes", "control": first})
+    assert right["lag"] < 1e-20 < right["full_lag"]
+
+
+def test_closed_form_of_fedavg_is_that_of_the_exact_engine():
+    point = {"R": 12, "K": 3, "pull": 2.0, "sigma": 1.5, "start": 3.0, "eta_g": 2.0}
+    low, size = 0.2, 0.3
+    pull = np.array([[2.0, 0.0], [-2.0, 0.0]])
+    problem = fl.Quadratic(
+        hessian=np.array([[1.0, low], [low, low]]),
+        linear=pull,
+        constant=np.zeros(2),
+        noise_sq=np.full(2, 1.5**2),
+        start=np.full(2, 3.0 / np.sqrt(2)),
+        sample_counts=np.ones(2),
+    )
+    run = fl.simulate(
+        fl.Experiment(
+            problem=problem,
+            algorithm=fl.FedAvg(server_rate=2.0),
+            participation=fl.Participation(num_clients=2, local_steps=3),
+            rounds=12,
+            rate=size / (3 * 2.0),
+        ),
+        engine="exact",
+    )
+    np.testing.assert_allclose(_fedavg.gaps(point, low, size), run.curve("gap")[0], rtol=1e-9)

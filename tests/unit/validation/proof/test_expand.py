@@ -1,0 +1,183 @@
+"""Statements written out at fixed sizes, and instances made of symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from fltheory.bounds.algebra import EE, Inner, Norm, NormSq
+from fltheory.bounds.claim import Assumption, Form, Instances, Rejected
+from fltheory.bounds.quantities import Domain, family, function, index, scalar
+from fltheory.bounds.space import Choice, Integer, Integers, Params, Real, Space
+from fltheory.validation.proof import expand, instances, intervals, provers
+from fltheory.validation.proof.certificate import Hypotheses
+from fltheory.validation.proof.translate import Untranslatable
+
+N = scalar("N", "N", "number", domain="integer>=1")
+c = scalar("c", "c", "number", domain="nonnegative")
+k, i = index("k"), index("i")
+v = family("v", "v_{<0>}", "vectors")
+w = family("w", "w_{<0>,<1>}", "models", first=(1, 0), random=True)
+x = scalar("x", "x", "random", random=True)
+F = function("F", "F_{<0>}(<1>)", "losses")
+out = family("out", "y_{<0>}", "values", first=1)
+S = sp.Symbol
+
+
+def _written(statement: Any, sizes: dict[str, int], **other: Any) -> list[str]:
+    form = Form(statement=statement, assumptions=(), **other)
+    return [str(goal) for goal in expand.expanded(form, (), sizes).goals]
+
+
+@pytest.mark.parametrize(
+    ("statement", "sizes", "written"),
+    [
+        (sp.Le(sp.Sum(c * v[k], (k, 1, N)), N), {"N": 2}, "c*v_1 + c*v_2 <= 2"),
+        (sp.Le(sp.Sum(k * v[k], (k, 2, N)), c), {"N": 3}, "2*v_2 + 3*v_3 <= c"),
+        (sp.Le(sp.Sum(v[k] * sp.Sum(v[i], (i, 1, k)), (k, 1, N)), c), {"N": 2}, "v_1**2 + v_2*(v_1 + v_2) <= c"),
+        (sp.Le(EE(x**2), c), {}, "chance_0*x_0**2 + chance_1*x_1**2 <= c"),
+        (sp.Le(EE(x) ** 2, c), {}, "(chance_0*x_0 + chance_1*x_1)**2 <= c"),
+        (sp.Le(EE(c), c + 1), {}, "c <= c + 1"),
+        (sp.Le(NormSq(v[1] - v[2]), Inner(v[1], v[2])), {}, "(v_1 - v_2)**2 <= v_1*v_2"),
+        (sp.Le(Norm(v[1]), c), {}, "Abs(v_1) <= c"),
+        (sp.Le(F(1, v[1]) + F(1, v[2]) + F(1, v[1]), c), {}, "2*F_at_0 + F_at_1 <= c"),
+        (sp.Le(c**N, sp.binomial(N, 2)), {"N": 3}, "c**3 <= 3"),
+    ],
+)
+def test_what_is_written(statement: Any, sizes: dict[str, int], written: str) -> None:
+    assert _written(statement, sizes) == [written]
+
+
+def test_a_random_statement_is_one_about_every_outcome() -> None:
+    assert _written(sp.Le(x, EE(x)), {}) == [f"x_{o} <= chance_0*x_0 + chance_1*x_1" for o in (0, 1)]
+
+
+def test_a_statement_holds_for_all_its_indices() -> None:
+    assert _written(sp.Le(v[k], c), {"N": 3}, over=((k, 2, N),)) == ["v_2 <= c", "v_3 <= c"]
+    assert _written(sp.Le(EE(w[k, 0]), c), {"N": 1}, over=((k, 1, N),)) == ["chance_0*w_1_0_0 + chance_1*w_1_0_1 <= c"]
+
+
+def test_assumptions_premises_and_probabilities_are_hypotheses() -> None:
+    form = Form(statement=sp.Le(EE(x), c), premises=(sp.Le(c, 5),), assumptions=())
+    assumption = Assumption("bounded", sp.Le(v[k], c), over=((k, 1, N),))
+    made = expand.expanded(form, (assumption,), {"N": 2})
+    assert [str(one) for one in made.hypotheses] == ["v_1 <= c", "v_2 <= c", "c <= 5", "Eq(chance_0 + chance_1, 1)"]
+    assert made.domains[S("c")] is Domain.NONNEGATIVE
+    assert made.domains[S("chance_0")] is Domain.PROBABILITY
+    assert made.domains[S("v_1")] is Domain.REAL
+
+
+def test_definitions_are_substituted() -> None:
+    total = scalar("total", "s", "sum")
+    assert _written(sp.Le(total, c), {"N": 2}, where=((total, sp.Sum(v[k], (k, 1, N))),)) == ["v_1 + v_2 <= c"]
+
+
+def test_sizes_are_what_ranges_and_exponents_need() -> None:
+    form = Form(statement=sp.Le(sp.Sum(v[k], (k, 1, N)), c), assumptions=())
+    assert expand.sizes_in(form, ()) == {"N": Domain.SIZE}
+    free = Form(statement=sp.Le(v[i], c), assumptions=())
+    assert expand.sizes_in(free, ()) == {"i": Domain.SIZE}
+    assert not expand.scalar_only(form, ())
+    assert expand.scalar_only(Form(statement=sp.Le(c**2, c), assumptions=()), ())
+
+
+@pytest.mark.parametrize("statement", [sp.Le(v[k - 1], c), sp.Le(sp.Sum(v[k], (k, 1, c)), 1), sp.Le(sp.exp(c), 1)])
+def test_what_cannot_be_written(statement: Any) -> None:
+    with pytest.raises(Untranslatable):
+        _written(statement, {"k": 1})
+
+
+# Instances
+
+
+def _check(realise: Any) -> Instances:
+    return Instances(space=Space({"n": Integer(1, 3), "x": Real(-1, 1), "y": Real(0, 1)}), realise=realise)
+
+
+def _certified(realise: Any, statement: Any = None) -> bool:
+    form = Form(statement=sp.Eq(out[1], out[2], evaluate=False) if statement is None else statement, assumptions=())
+    hypotheses = Hypotheses(assumptions=(), check=_check(realise))
+    return provers.attempt("planted.form", form, hypotheses, seconds=5.0) is not None
+
+
+def _values(first: Any, second: Any) -> dict[str, Any]:
+    return {"out": np.array([first, second], dtype=object)}
+
+
+def test_both_ways_of_a_comparison_count() -> None:
+    assert _certified(lambda p: _values(abs(p["x"]), p["x"] if p["x"] > 0 else -p["x"]))
+    assert not _certified(lambda p: _values(abs(p["x"]), p["x"]))
+    assert not _certified(lambda p: _values(abs(p["x"]), p["x"] if p["x"] > sp.Rational(1, 2) else -p["x"]))
+
+
+def test_every_size_counts() -> None:
+    assert _certified(lambda p: _values(p["n"] * p["x"], sum([p["x"]] * p["n"])))
+    assert not _certified(lambda p: _values(p["n"] * p["x"], sum([p["x"]] * min(p["n"], 2))))
+
+
+def test_points_that_make_no_instance_do_not_count() -> None:
+    def realise(point: Params) -> dict[str, Any]:
+        if point["x"] < 0:
+            raise Rejected("negative")
+        return _values(abs(point["x"]), point["x"])
+
+    assert _certified(realise)
+
+
+def test_inequalities_hold_within_the_ranges() -> None:
+    at_most = sp.Le(out[1], out[2])
+    assert _certified(lambda p: _values(p["y"] ** 2, p["y"]), at_most)
+    assert not _certified(lambda p: _values(p["x"], p["x"] ** 2), at_most)
+    assert not _certified(lambda p: _values(p["y"] ** 2, p["y"] - sp.Rational(1, 10**6)), at_most)
+
+
+def test_numbers_alone_prove_nothing() -> None:
+    form = Form(statement=sp.Eq(out[1], out[2], evaluate=False), assumptions=())
+    check = Instances(space=Space({"n": Integer(1, 3)}), realise=lambda p: _values(p["n"], p["n"]))
+    hypotheses = Hypotheses(assumptions=(), check=check)
+    assert provers.attempt("planted.form", form, hypotheses, seconds=5.0) is None
+
+
+def test_discrete_points_come_with_all_their_arrays() -> None:
+    space = Space({"N": Integer(1, 2), "kind": Choice(("a", "b")), "s": Integers(0, 1, shape=("N",)), "y": Real(0, 1)})
+    found = [(p["N"], p["kind"], p["s"].tolist()) for p in instances.discrete_points(space, 8)]
+    assert found == [(1, "a", [0]), (1, "a", [1]), (1, "b", [0]), (1, "b", [1]), *[(2, "a", s) for s in _pairs()]]
+
+
+def _pairs() -> list[list[int]]:
+    return [[0, 0], [0, 1], [1, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("relation", "answer"),
+    [
+        (S("y") <= 1, True),
+        (S("y") < 1, None),
+        (S("y") > 1, False),
+        (S("y") >= 1, None),
+        (S("y") < 0, False),
+        (S("y") <= 0, None),
+        (S("y") >= 0, True),
+        (S("x") ** 2 >= 0, True),
+        (S("x") ** 2 > 0, None),
+        (S("x") ** 3 >= 0, None),
+        (S("x") * S("y") <= 1, True),
+        (S("x") * S("y") >= -1, True),
+        (1 / (S("y") + 1) <= 1, True),
+        (1 / S("y") <= 5, None),
+        (S("z") <= 5, None),
+        (sp.Le(sp.sqrt(S("y")), 5, evaluate=False), None),
+    ],
+)
+def test_ranges_decide(relation: Any, answer: bool | None) -> None:
+    ranges = {S("x"): (sp.Integer(-1), sp.Integer(1)), S("y"): (sp.Integer(0), sp.Integer(1))}
+    assert intervals.decided(relation, ranges) is answer
+
+
+def test_symbols_are_comparable_again_only_by_sympy() -> None:
+    list(instances.paths(lambda: S("x") > 1 and None))
+    with pytest.raises(TypeError):
+        bool(S("x") > 1)

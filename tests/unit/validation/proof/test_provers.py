@@ -1,0 +1,182 @@
+"""Planted truths get certificates, planted falsehoods never do, and certificates are replayed without a search."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sympy as sp
+
+from fltheory.bounds.claim import Form
+from fltheory.errors import InvalidParameter
+from fltheory.validation.proof import certificate as certificates
+from fltheory.validation.proof import products, provers, smt
+from fltheory.validation.proof.certificate import Certificate, Hypotheses
+from fltheory.validation.verdict import Strength
+
+_spec = importlib.util.spec_from_file_location("planted", Path(__file__).with_name("planted.py"))
+assert _spec is not None
+assert _spec.loader is not None
+planted = importlib.util.module_from_spec(_spec)
+sys.modules["planted"] = planted
+_spec.loader.exec_module(planted)
+
+TRUE: dict[str, tuple[Callable[..., Form], Strength]] = {
+    "contraction": (planted.contraction, Strength.PROVED),
+    "triangle": (planted.triangle, Strength.CERTIFIED),
+    "variance": (planted.variance, Strength.CERTIFIED),
+    "squares": (planted.squares, Strength.CERTIFIED),
+}
+
+
+def _attempted(form: Form, seconds: float = 5.0) -> Certificate | None:
+    return provers.attempt("planted.form", form, _hypotheses(form), seconds=seconds)
+
+
+def _hypotheses(form: Form) -> Hypotheses:
+    return Hypotheses.of(planted.claimed(form), form)
+
+
+@pytest.mark.parametrize("name", TRUE)
+@pytest.mark.parametrize("solvers", [True, False])
+def test_tight_truths_are_certified(name: str, solvers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not solvers:
+        monkeypatch.setattr(smt, "available", lambda solver: False)
+    make, strength = TRUE[name]
+    form = make()
+    found = _attempted(form)
+    assert found is not None
+    assert found.strength is strength
+    assert provers.replay(found, form, _hypotheses(form)) == ""
+
+
+@pytest.mark.parametrize("name", TRUE)
+@pytest.mark.parametrize("excess", [sp.Rational(1, 10**6), sp.Rational(1, 100)])
+@pytest.mark.parametrize("solvers", [True, False])
+def test_falsehoods_are_refused(name: str, excess: Any, solvers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not solvers:
+        monkeypatch.setattr(smt, "available", lambda solver: False)
+    assert _attempted(TRUE[name][0](1 + excess), seconds=2.0) is None
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_a_certificate_is_worth_nothing_for_another_statement(name: str) -> None:
+    make = TRUE[name][0]
+    found = _attempted(make())
+    assert found is not None
+    other = make(1 + sp.Rational(1, 10**6))
+    assert provers.replay(found, other, _hypotheses(other)) == "the certificate is about another statement"
+    # Even if the digest is made to agree, the problems do not.
+    digest = certificates.statement_digest(other, _hypotheses(other))
+    forged = dataclasses.replace(found, statement=digest)
+    assert provers.replay(forged, other, _hypotheses(other)) != ""
+
+
+def test_an_assumption_counts() -> None:
+    form = planted.contraction()
+    weaker = dataclasses.replace(form, assumptions=form.assumptions[1:])
+    assert _attempted(weaker, seconds=2.0) is None
+    found = _attempted(form)
+    assert found is not None
+    assert provers.replay(found, weaker, _hypotheses(weaker)) == "the certificate is about another statement"
+
+
+def test_a_declared_domain_counts() -> None:
+    x = planted.scalar("x", "x", "a number", domain="nonnegative")
+    free = planted.scalar("x", "x", "a number")
+    assert _attempted(Form(statement=sp.Ge(x**3, 0, evaluate=False), assumptions=())) is not None
+    assert _attempted(Form(statement=sp.Ge(free**3, 0, evaluate=False), assumptions=()), seconds=2.0) is None
+
+
+def test_edited_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smt, "available", lambda solver: False)
+    form = planted.contraction()
+    found = _attempted(form)
+    assert found is not None
+    (part,) = found.parts[0]
+    assert part["terms"]
+    for change in (
+        [{**part["terms"][0], "c": "2"}, *part["terms"][1:]],
+        [{**part["terms"][0], "c": "-1"}, *part["terms"][1:]],
+        part["terms"][1:],
+    ):
+        edited = dataclasses.replace(found, parts=[[{**part, "terms": change}]])
+        assert "do not add up" in provers.replay(edited, form, _hypotheses(form))
+    assert "too few cases" in provers.replay(
+        dataclasses.replace(_certified_triangle(), scope=[{"N": 1}], parts=[[]]),
+        planted.triangle(),
+        _hypotheses(planted.triangle()),
+    )
+
+
+def _certified_triangle() -> Certificate:
+    found = _attempted(planted.triangle())
+    assert found is not None
+    return found
+
+
+def test_more_than_was_certified_cannot_be_said() -> None:
+    form = planted.triangle()
+    found = _certified_triangle()
+    said = provers.replay(dataclasses.replace(found, words="all values"), form, _hypotheses(form))
+    assert said == "the certificate says that it covers something else"
+    stronger = provers.replay(dataclasses.replace(found, strength=Strength.PROVED), form, _hypotheses(form))
+    assert "is certified" in stronger
+
+
+def test_a_solver_has_to_repeat_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("z3")
+    monkeypatch.setattr(products, "attempt", lambda problem, seconds: None)
+    form = planted.contraction()
+    found = _attempted(form)
+    assert found is not None
+    assert found.method.startswith("cvc5") or "z3" in found.method
+    assert provers.replay(found, form, _hypotheses(form)) == ""
+    (part,) = found.parts[0]
+    other = dataclasses.replace(found, parts=[[{**part, "text": "(assert false)(check-sat)"}]])
+    assert provers.replay(other, form, _hypotheses(form)) == "a part proves nothing"
+    monkeypatch.setattr(smt, "solve", lambda solver, problem, seconds: "unknown")
+    assert provers.replay(found, form, _hypotheses(form)) == "z3 does not repeat its answer: unknown"
+    monkeypatch.setattr(smt, "available", lambda solver: False)
+    assert "z3 is not installed" in provers.replay(found, form, _hypotheses(form))
+
+
+def test_the_smallest_sizes_alone_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    proved = provers.settle
+
+    def slow(problem: Any, means: str, *, seconds: float, quick: float) -> Any:
+        if "v_2" not in problem.names:
+            return proved(problem, means, seconds=seconds, quick=quick)
+        time.sleep(seconds + 0.01)
+        return None
+
+    monkeypatch.setattr(provers, "settle", slow)
+    assert _attempted(planted.triangle(), seconds=1.0) is None
+
+
+def test_a_second_opinion_against_it_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "attempt", lambda problem, seconds: None)
+    monkeypatch.setattr(smt, "available", lambda solver: True)
+    monkeypatch.setattr(smt, "solve", lambda solver, problem, seconds: {"z3": "unsat", "cvc5": "sat"}[solver])
+    assert _attempted(planted.contraction()) is None
+
+
+def test_files(tmp_path: Path) -> None:
+    found = _certified_triangle()
+    path = tmp_path / certificates.file_of(found.id, found.variant)
+    certificates.save(found, path)
+    again = certificates.load(path)
+    assert again.as_json() == found.as_json()
+    assert certificates.is_certificate(path)
+    path.write_text(path.read_text().replace("certified", "certain"))
+    with pytest.raises(InvalidParameter, match="strength must be one of"):
+        certificates.load(path)
+    path.write_text("{}")
+    with pytest.raises(InvalidParameter, match="is no certificate"):
+        certificates.load(path)

@@ -1,0 +1,208 @@
+"""Every line that decides something has a planted case that turns when the line is broken."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from sympy import Eq, Ge, Le
+
+from fltheory.bounds.catalogue import Entry
+from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Instances, Kind, Method, Rejected
+from fltheory.bounds.quantities import scalar
+from fltheory.bounds.space import Real, Space
+from fltheory.simulation.trajectories import Band
+from fltheory.validation import cache
+from fltheory.validation.decide import Effort, check
+from fltheory.validation.evaluate import read
+from fltheory.validation.replay import replay
+from fltheory.validation.runner import check_entry
+from fltheory.validation.trials import LOOSE, Trials, beyond_rounding
+from fltheory.validation.verdict import Checked, Decision
+
+a, b, c = (scalar(f"deciding_{name}", name, "a number") for name in "abc")
+EFFORT = Effort(40, 5)
+SPACE = Space({"a": Real(-2, 2), "b": Real(0, 2)})
+
+
+def stated(statement, *, assumptions=(), premises=(), realise=None, rational=True, method=Method.ENUMERATION, more=()):
+    def plain(point):
+        return {a: point["a"], b: point["b"]}
+
+    return Claim(
+        id="planted.deciding",
+        kind=Kind.LEMMA,
+        title="planted",
+        citation=Citation("planted", "1"),
+        forms=(Form(statement=statement, premises=premises), *more),
+        assumptions=assumptions,
+        check=Instances(space=SPACE, realise=realise or plain, rational=rational, method=method),
+    )
+
+
+def decision(claim):
+    return check(claim, effort=EFFORT)[0].decision
+
+
+NEGATIVE = Assumption("a is negative", Le(a, 0))
+
+
+def test_instances_that_fail_an_assumption_do_not_count():
+    assert decision(stated(Le(a, b), assumptions=(NEGATIVE,))) is Decision.HOLDS
+    assert decision(stated(Le(a, b))) is Decision.VIOLATED
+
+
+def test_instances_that_fail_a_premise_do_not_count():
+    assert decision(stated(Le(a, b), premises=(Le(a, 0),))) is Decision.HOLDS
+
+
+def test_assumptions_and_premises_are_evaluated_without_rounding_too():
+    for claim in (stated(Le(a, b), assumptions=(NEGATIVE,)), stated(Le(a, b), premises=(Le(a, 0),))):
+        trials = Trials(claim, claim.forms[0], claim.check, 0)
+        assert trials.exactly({"a": 1.0, "b": 0.5}) is None
+        assert not trials.exactly({"a": -1.0, "b": 0.5}).violated
+
+
+def test_replay_evaluates_assumptions():
+    claim = stated(Le(a, b), assumptions=(NEGATIVE,))
+
+    class Known:
+        @staticmethod
+        def load():
+            return claim
+
+    stored = {"id": claim.id, "variant": "published", "seed": 0, "parameters": {"a": "1", "b": "1/2"}}
+    found = replay(stored, {claim.id: Known})
+    assert (found.violated, found.lhs) == (False, "an assumption fails")
+
+
+def test_nothing_evaluated_is_not_holding():
+    never = stated(Le(a, b), assumptions=(Assumption("never", Le(b, -1)),))
+    assert decision(never) is Decision.NOT_APPLICABLE
+
+    def rejected(point):
+        raise Rejected("no instance")
+
+    assert decision(stated(Le(a, b), realise=rejected)) is Decision.NOT_APPLICABLE
+
+
+def test_a_band_on_either_side_of_its_bound_is_open():
+    def sampled(low, high):
+        def realise(point):
+            curve = [np.array([side]) for side in ((low + high) / 2, low, high)]
+            return {a: Band(*curve, 0.99), b: 1.0}
+
+        return stated(Le(a, b), realise=realise, rational=False, method=Method.MONTE_CARLO)
+
+    assert decision(sampled(0.5, 1.5)) is Decision.INCONCLUSIVE
+    assert decision(sampled(0.2, 0.8)) is Decision.HOLDS
+    assert decision(sampled(1.2, 1.8)) is Decision.VIOLATED
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_curve_with_a_number_that_is_none_is_no_instance(broken, place):
+    curve = np.array([0.1, 0.2, 0.3])
+    curve[place] = broken
+    with pytest.raises(Rejected, match="not finite"):
+        read(Form(statement=Le(a, b)), {"deciding_a": curve, "deciding_b": 1.0})
+    with pytest.raises(Rejected, match="not finite"):
+        read(Form(statement=Le(a, b)), {"deciding_a": broken, "deciding_b": 1.0})
+
+
+def test_a_bound_that_is_no_number_is_no_instance():
+    with pytest.raises(Rejected, match="not finite"):
+        read(Form(statement=Le(a, b)), {"deciding_a": np.ones(2), "deciding_b": np.array([2.0, math.nan])})
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_every_relation_of_a_form_is_read(place):
+    relations = [Ge(b, -1), Le(b, 3), Ge(a, -3)]
+    assert decision(stated(tuple(relations))) is Decision.HOLDS
+    relations[place] = Le(b, 0)
+    assert decision(stated(tuple(relations))) is Decision.VIOLATED
+
+
+def test_runs_have_to_exceed_by_more_than_rounding_and_no_more():
+    def reading(excess):
+        return read(Form(statement=Le(a, b)), {"deciding_a": 1.0 + excess, "deciding_b": 1.0})
+
+    assert pytest.approx(1e-6) == LOOSE
+    assert not beyond_rounding(reading(0.5e-6)).violated
+    assert beyond_rounding(reading(2e-6)).violated
+    assert beyond_rounding(reading(1e-4)).violated
+    with pytest.raises(Rejected):
+        beyond_rounding(read(Form(statement=Le(a, b)), {"deciding_a": 2e-13, "deciding_b": 1e-13}))
+
+
+def test_a_form_that_must_hold_and_does_not_fails_the_command():
+    ours = Form(variant="corrected", statement=Le(a, b))
+    claim = stated(Le(a, b), more=(ours,))
+    verdicts = check(claim, effort=EFFORT)
+    entry = Entry(claim.id, "planted", "1", "lemma", "planted", None)
+    broken = [Checked(entry, (), (), (), (verdict,)).broken for verdict in verdicts]
+    assert broken == [False, True]
+    assert Checked(entry, (), (), (), (), "an error").broken
+
+
+def test_a_claim_that_cannot_be_evaluated_is_broken():
+    class Bad:
+        id = "planted.bad"
+
+        @staticmethod
+        def load():
+            raise ZeroDivisionError
+
+    assert check_entry(Bad, None, EFFORT, 0).broken
+
+
+def test_an_assumed_equality_is_not_refused_for_rounding_errors():
+    def rounded(point):
+        exact = not isinstance(point["a"], float)
+        return {a: point["a"], b: point["b"], c: 0 if exact else 5e-32}
+
+    zero = Assumption("c vanishes", Eq(c, 0))
+    assert decision(stated(Le(a, b + c), assumptions=(zero,), realise=rounded)) is Decision.VIOLATED
+    far = stated(Le(a, b + c), assumptions=(zero,), realise=lambda p: {a: p["a"], b: p["b"], c: 1e-6 + 0 * p["a"]})
+    assert decision(far) is Decision.NOT_APPLICABLE
+    tiny = stated(Le(a, b + c), assumptions=(zero,), realise=lambda p: {a: p["a"], b: p["b"], c: p["b"] / 10**14})
+    trials = Trials(tiny, tiny.forms[0], tiny.check, 0)
+    assert trials.exactly({"a": 1.0, "b": 0.5}) is None  # without rounding there is nothing to forgive
+
+
+def test_a_margin_is_never_above_what_the_counterexample_shows():
+    for statement in (Le(a, b), Le(a**2, b), Eq(a**2, b)):
+        (found,) = check(stated(statement), effort=EFFORT)
+        assert found.decision is Decision.VIOLATED
+        assert found.counterexample.arithmetic == "rational"
+        assert found.margin is not None
+        ratio = found.counterexample.ratio
+        assert ratio is None or found.margin <= 1 / ratio + 1e-12
+
+
+def test_a_refutation_in_floating_point_says_by_how_much():
+    (found,) = check(stated(Le(a, b), rational=False), effort=EFFORT)
+    assert found.strength.value == "refuted (float64)"
+    assert found.evidence["relative excess"] > LOOSE
+
+
+@pytest.mark.parametrize("name", ["code.py", "stored.json"])
+def test_kept_verdicts_depend_on_all_files_of_the_package(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(cache, "HOME", tmp_path)
+    (tmp_path / "inner").mkdir()
+
+    def state(content):
+        (tmp_path / "inner" / name).write_text(content)
+        cache._code.cache_clear()
+        return cache._code()
+
+    try:
+        first = state(json.dumps(1))
+        assert state(json.dumps(2)) != first
+        assert state(json.dumps(1)) == first
+    finally:
+        cache._code.cache_clear()
+
+
+def test_experiments_are_never_called_rational():
+    assert Experiments.rational.fget(None) is False

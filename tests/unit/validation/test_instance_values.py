@@ -1,0 +1,99 @@
+"""Counterexamples in the symbols of the paper."""
+
+import numpy as np
+import pytest
+import sympy as sp
+from sympy import Eq, Le, Rational, Sum
+
+from fltheory.bounds import catalogue
+from fltheory.bounds.algebra import EE
+from fltheory.bounds.claim import Form
+from fltheory.bounds.quantities import family, function, index, scalar
+from fltheory.validation.decide import Effort, check
+from fltheory.validation.instance_values import MEMBERS, OUTCOMES, instance_values, written
+
+k, t = index("k"), index("t")
+N = scalar("N", "N", "number of clients")
+w = scalar("w", "w", "a model", shape=("dim",))
+loss = scalar("loss", r"\ell_t", "loss by round", shape=("rounds",))
+p = family("p", "p^{<0>}", "weights")
+s = family("s", r"s_\tau^{<0>}", "steps", random=True)
+F = function("F", "F_{<0>}(<1>)", "objectives")
+
+
+def rows(statement, values, where=None, **more):
+    form = Form(statement=statement, **more)
+    return {row["symbol"]: row["values"] for row in instance_values(form, values, exact=True, where=where or {})}
+
+
+def test_members_of_families_outcomes_and_functions_are_written_out():
+    values = {
+        "N": 2,
+        "w": np.array([Rational(1, 2)], dtype=object),
+        "p": [Rational(1, 4), Rational(3, 4)],
+        "s": [[0, 1], [1, 1]],
+        "chance": [0.5, 0.5],
+        "F": lambda k, w: k * w[0] ** 2,
+    }
+    found = rows(Le(EE(Sum(p[k] * s[k] * F(k, w), (k, 1, N))), N), values)
+    assert found == {
+        r"\mathbb{P}": ["1/2", "1/2"],
+        "N": ["2"],
+        "w": ["1/2"],
+        "p^{1}": ["1/4"],
+        "p^{2}": ["3/4"],
+        r"s_\tau^{1}": ["0", "1"],
+        r"s_\tau^{2}": ["1"],  # the same in every outcome
+        "F_{1}(w)": ["1/4"],
+        "F_{2}(w)": ["1/2"],
+    }
+
+
+def test_the_place_at_which_it_fails_is_shown():
+    assert rows(Le(loss, N), {"loss": [1.5, 2.5, 7.0], "N": 1}, {"entry": 2}) == {r"\ell_t": ["7"], "N": ["1"]}
+    long = list(range(MEMBERS + 1))
+    assert rows(Le(p[k], N), {"p": long, "N": 1}, {"k": 3}, over=((k, 1, N),)) == {"N": ["1"]}
+    many = [[Rational(n)] for n in range(OUTCOMES + 1)]
+    chance = [Rational(1, OUTCOMES + 1)] * (OUTCOMES + 1)
+    assert rows(Le(s[1], N), {"s": many, "N": 1, "chance": chance}, {"outcome": 5}) == {
+        "N": ["1"],
+        r"s_\tau^{1}": ["5"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3, "3"),
+        (np.int64(3), "3"),
+        (Rational(-7, 3), "-7/3"),
+        (sp.sqrt(2), r"\sqrt{2}"),
+        (0.1, "1/10"),
+        (0.12345678, "0.123457"),
+        (1.5e20, r"1.5 \cdot 10^{20}"),
+        (float("inf"), r"\infty"),
+        ([[1, 2], [3, 4]], "((1, 2), (3, 4))"),
+        ([[5]], "5"),
+        (list(range(100)), ""),
+        (len, ""),
+    ],
+)
+def test_numbers_are_short(value, text):
+    assert written(value) == text
+
+
+def test_definitions_are_among_the_quantities():
+    gamma = scalar("gamma", r"\gamma", "offset")
+    form = Form(statement=Eq(gamma, N), where=((gamma, N + 3),))
+    found = instance_values(form, {"N": 1, "gamma": 4}, exact=True, where={})
+    assert [(row["symbol"], row["values"]) for row in found] == [("N", ["1"]), (r"\gamma", ["4"])]
+
+
+@pytest.mark.parametrize("id_", ["ruan.eq-78", "ruan.eq-46", "efl.eq-55"])
+def test_a_violation_carries_its_quantities(id_):
+    verdicts = check(catalogue.index()[id_].load(), effort=Effort(instances=60, experiments=3))
+    (first, *_) = [verdict for verdict in verdicts if verdict.counterexample is not None]
+    shown = first.counterexample.quantities
+    assert shown
+    assert all(row["symbol"] and row["meaning"] and all(row["values"]) for row in shown)
+    assert any(row["symbol"] == "N" for row in shown)

@@ -1,0 +1,130 @@
+"""Counterexamples that come with the package: valid, failing today, and the first points of every search."""
+
+import json
+
+import pytest
+
+from fltheory.bounds import catalogue
+from fltheory.bounds.claim import Experiments, Sweeps
+from fltheory.errors import FltheoryError
+from fltheory.validation import known
+from fltheory.validation.decide import QUICK, Effort, check
+from fltheory.validation.trials import Trials
+from fltheory.validation.verdict import Decision
+
+IDS = sorted(path.stem for path in known.SHIPPED.glob("*.json"))
+SEARCHED = ("ruan.eq-57", "cfl.eq-44", "efl.eq-18", "fen.stationary")
+
+
+def test_there_are_some():
+    assert len(IDS) > 50
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_every_shipped_counterexample_is_valid_and_fails(id_):
+    """Those of instances are evaluated; runs and sweeps, which take seconds each, are only read."""
+    claim = catalogue.index()[id_].load()
+    variants = {form.variant: form for form in claim.forms}
+    for one in known.stored(id_):
+        form = variants[one["variant"]]
+        source = claim.check_of(form)
+        if isinstance(source, Sweeps):
+            assert list(known.sweeps(claim, form, firm=False))
+            continue
+        variant, point = next(known.points(claim, form))
+        assert variant == form.variant
+        if isinstance(source, Experiments):
+            continue
+        reading = Trials(claim, form, source, 0).attempt_given(point)
+        assert reading is not None, form.variant
+        assert reading.violated, form.variant
+
+
+@pytest.mark.parametrize("id_", SEARCHED)
+def test_the_least_search_refutes_what_is_known_to_fail(id_):
+    claim = catalogue.index()[id_].load()
+    shipped = {one["variant"] for one in known.stored(id_)}
+    found = {verdict.variant: verdict for verdict in check(claim, effort=Effort(1, 1, whole_sweeps=False))}
+    assert shipped <= {variant for variant, one in found.items() if one.decision is Decision.VIOLATED}
+    for variant in shipped:
+        one = found[variant]
+        assert one.evidence["known counterexample"] is True
+        (own,) = (s for s in known.stored(id_) if s["variant"] == variant)
+        assert dict(one.counterexample.parameters) == own["parameters"]
+        ratio = one.counterexample.ratio
+        if one.margin is not None and ratio:
+            assert one.margin <= 1 / ratio + 1e-12  # never more than the counterexample shows
+
+
+def test_an_unaided_search_does_not_use_them():
+    claim = catalogue.index()["ruan.eq-57"].load()
+    for verdict in check(claim, effort=Effort(1, 1, unaided=True)):
+        assert "known counterexample" not in verdict.evidence
+
+
+def test_a_quick_check_of_a_rate_measures_the_sweep_that_fails():
+    claim = next(
+        claim
+        for claim in (catalogue.index()[id_].load() for id_ in IDS)
+        if any(isinstance(claim.check_of(claim.form(one["variant"])), Sweeps) for one in known.stored(claim.id))
+    )
+    variant = next(
+        one["variant"]
+        for one in known.stored(claim.id)
+        if isinstance(claim.check_of(claim.form(one["variant"])), Sweeps)
+    )
+    form = claim.form(variant)
+    swept = tuple(known.sweeps(claim, form, firm=False))
+    assert len(swept[0].values) == known.EXPONENT
+    assert claim.check_of(form).shortened(also=swept).sweeps[0] is swept[0]
+    (verdict,) = check(claim, variant=variant, effort=QUICK)
+    assert verdict.decision is Decision.VIOLATED
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{", '{"format": "fltheory-known-1", "id": "x.y", "counterexamples": 3}', '{"format": "other"}'],
+)
+def test_a_damaged_file_is_named(tmp_path, text):
+    (tmp_path / "x.y.json").write_text(text)
+    with pytest.raises(FltheoryError, match=r"x\.y\.json"):
+        known.stored("x.y", tmp_path)
+
+
+def test_a_damaged_file_does_not_stop_a_check(tmp_path, monkeypatch):
+    (tmp_path / "ruan.eq-68.json").write_text("{")
+    monkeypatch.setattr(known, "SHIPPED", tmp_path)
+    known._shipped.cache_clear()
+    try:
+        monkeypatch.setattr(known.stored, "__defaults__", (tmp_path,))
+        claim = catalogue.index()["ruan.eq-68"].load()
+        assert check(claim, effort=Effort(1, 1))[0].decision is Decision.HOLDS
+    finally:
+        known._shipped.cache_clear()
+
+
+def ledger(**verdicts):
+    forms = [
+        {"variant": variant, "counterexample": None if point is None else {"parameters": point}}
+        for variant, point in verdicts.items()
+    ]
+    return {"claims": [{"id": "x.y", "forms": forms}]}
+
+
+def test_files_are_renewed_from_a_ledger(tmp_path):
+    first = ledger(published={"N": 1}, corrected={"N": 5})
+    assert known.renew(first, folder=tmp_path) == ["+ x.y published"]
+    assert known.stored("x.y", tmp_path) == [{"variant": "published", "parameters": {"N": 1}}]
+    assert known.renew(first, folder=tmp_path) == []
+    missed = ledger(published=None)
+    assert known.renew(missed, [("x.y", "published")], folder=tmp_path) == []
+    assert known.renew(missed, folder=tmp_path) == ["- x.y published"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_main_says_how_it_is_called(tmp_path, capsys):
+    assert known.main([]) == 2
+    assert "LEDGER" in capsys.readouterr().err
+    (tmp_path / "ledger.json").write_text(json.dumps({"claims": 1}))
+    with pytest.raises(FltheoryError):
+        known.main([str(tmp_path / "ledger.json")])
