@@ -17,24 +17,38 @@ from typing import Any
 
 from sympy import Le
 
-from fltheory.bounds._algebra import NormSq, family, scalar
-from fltheory.bounds._claim import Claim, Form, Instances, Kind, Source
-from fltheory.bounds._space import Integer, Params, Real, Space
-from fltheory.bounds._symbols import eta, grad_F
-from fltheory.functions import Kinked, one_based
+from fltheory.claims import (
+    Citation,
+    Claim,
+    Form,
+    Instances,
+    Integer,
+    Kind,
+    Kinked,
+    NormSq,
+    Params,
+    Real,
+    Space,
+    family,
+    one_based,
+    scalar,
+    symbols,
+)
 
-w = scalar("own_w", "w", "the model both clients start from")
-local = family("own_local", "w_{<0>}", "a client's model after its step")
+eta, grad_F = symbols.eta, symbols.grad_F
+
+w = scalar("w", "w", "the model both clients start from", shape=("dim",))
+local = family("local", "w_{<0>}", "a client's model after its step", shape=("clients", "dim"))
 
 
-def realise(point: Params) -> dict[str, Any]:
+def realise(point: Params) -> dict[Any, Any]:
     """Return two clients with curvatures between 1 and 10 and their models after one step."""
     functions = Kinked(
         centre=point["centre"], knot=point["knot"], left=1 + 9 * point["left"], right=1 + 9 * point["right"]
     )
     start = point["w"]
     models = [start - point["eta"] * functions.gradient(client, start) for client in range(2)]
-    return {"own_w": start, "own_local": models, "eta": point["eta"], **one_based(functions)}
+    return {w: start, local: models, eta: point["eta"], **one_based(functions)}
 
 
 moved = NormSq(local[1] - local[2])
@@ -44,7 +58,7 @@ claim = Claim(
     id="own.local-drift",
     kind=Kind.LEMMA,
     title="local models drift apart",
-    source=Source("own", "an example"),
+    citation=Citation("own", "an example"),
     forms=(
         Form(statement=Le(moved, eta**2 * gradients)),
         Form(variant="corrected", statement=Le(moved, 2 * eta**2 * gradients), note="with the factor 2"),
