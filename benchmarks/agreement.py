@@ -7,7 +7,7 @@ For FedAvg on Job Q the expectation is known in closed form. In the eigenbasis o
           \mathrm{Var}\,e_{t+1} = \rho^{2K}\,\mathrm{Var}\,e_t
           + \frac{\eta^2}{Nd}\Bigl(S^2\sigma_\xi^2 + \sigma_\nu^2\sum_{k<K}\rho^{2k}\Bigr)
 
-coordinate by coordinate. This uses nothing of fltheory's engines, so it judges them as well as the peers.
+coordinate by coordinate. This uses nothing of fltheory's engines, so it checks them as well as the peers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tools that do the same job, timed in turns, judged by their statistics, reported as ratios."""
+"""Tools that do the same job, timed in turns, compared by their statistics, reported as ratios."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ def _verdict(entry: Measured, truth: Mapping[str, Estimate] | None, spread: floa
     if entry.failure:
         return "not installed" if entry.failure.startswith("not installed") else "failed"
     if truth is None:
-        return "not judged"
+        return "not compared"
     difference = disagreement(entry.pooled(), truth, spread)
     return f"{WRONG}: {difference}" if difference else "ok"

@@ -22,10 +22,10 @@ COLUMNS = ["algorithm", "every step", "default", "exact", "same law", "remark"]
 
 def run(options: Options) -> list[Table]:
     """Measure and return the table."""
-    from fltheory import catalogue
+    from fltheory.configuration import registry
 
     size = sizes.quadratic(options.quick)
-    names = list(catalogue.algorithms())
+    names = list(registry.algorithms())
     tools = [
         Tool(
             label=f"{name}/{mode}",

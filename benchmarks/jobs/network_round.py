@@ -1,6 +1,6 @@
 """Job D: FedAvg on a network, against what a researcher writes in PyTorch; seconds are per round.
 
-Timed runs draw their own minibatches. That all tools do the same is judged by one further run each, in which the
+Timed runs draw their own minibatches. That all tools do the same is checked by one further run each, in which the
 scripts are given the minibatches that fltheory draws: then the losses after every round have to agree up to the
 rounding of single precision.
 """
@@ -20,7 +20,7 @@ from benchmarks.workers import Measured, Tool, interleaved, started
 
 TITLE = (
     "D  seconds per round: FedAvg on a network {side}x{side}-{hidden}-{classes}, N={num_clients}, {samples} samples "
-    "each, minibatch {batch}, K={local_steps}, judged on {tests} and {tests} samples; single precision"
+    "each, minibatch {batch}, K={local_steps}, evaluated on {tests} and {tests} samples; single precision"
 )
 LOOP, LOOP_ONE = "PyTorch, researcher's loop", "PyTorch, researcher's loop, one thread"
 OURS, OURS_ONE = "fltheory", "fltheory, one thread"
@@ -49,12 +49,12 @@ def run(options: Options) -> list[Table]:
     ]
     measured = interleaved(tools, repetitions=options.repetitions, peers_python=options.peers_python)
     if not any(entry.failure for entry in measured[2:]):
-        _judge(measured, settings, options)
-    judge = measured[2].pooled()
+        _check(measured, settings, options)
+    truth = measured[2].pooled()
     table = comparison(
         TITLE.format(**{**asdict(size), "hidden": "-".join(map(str, size.hidden))}),
         measured,
-        {tool.label: judge for tool in tools},
+        {tool.label: truth for tool in tools},
         [Baseline(label=LOOP, column="loop"), Baseline(label=LOOP_ONE, column="one thread")],
         quick=options.quick,
         nearly=dict.fromkeys((tool.label for tool in tools), ROUNDING),
@@ -62,7 +62,7 @@ def run(options: Options) -> list[Table]:
     return [table]
 
 
-def _judge(measured: list[Measured], settings: dict[str, Any], options: Options) -> None:
+def _check(measured: list[Measured], settings: dict[str, Any], options: Options) -> None:
     """Put statistics of runs with the same minibatches in the place of those of the timed runs."""
     from benchmarks.ours.network import minibatches, network_problem
 

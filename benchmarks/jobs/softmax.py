@@ -20,7 +20,7 @@ PEERS = {LOOP: "peers.l_numpy_loop", BATCHED: "peers.l_numpy_batched", JAX: "pee
 
 
 def run(options: Options) -> list[Table]:
-    """Measure and return the table; the plainest tool that ran is the judge of the others."""
+    """Measure and return the table; the others are compared with the plainest tool that ran."""
     size = sizes.softmax(options.quick)
     data = options.folder / "softmax.npz"
     write_softmax(data, size)
@@ -36,10 +36,10 @@ def run(options: Options) -> list[Table]:
     tools = [Tool(label=label, module=module, settings=settings) for label, module in PEERS.items()]
     tools.append(Tool(label=OURS, module="ours.logistic", settings={**settings, "binary": False}))
     measured = interleaved(tools, repetitions=options.repetitions, peers_python=options.peers_python)
-    judge = next((entry.pooled() for entry in measured if not entry.failure), {})
+    truth = next((entry.pooled() for entry in measured if not entry.failure), {})
     baselines = [
         Baseline(label=BATCHED, column="NumPy", required={OURS: 5.0}),
         Baseline(label=JAX, column="JAX", required={OURS: 5.0}),
     ]
-    truths = {tool.label: judge for tool in tools}
+    truths = {tool.label: truth for tool in tools}
     return [comparison(TITLE.format(**asdict(size)), measured, truths, baselines, quick=options.quick)]

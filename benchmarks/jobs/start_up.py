@@ -58,9 +58,9 @@ def run(options: Options) -> list[Table]:
 
 
 def _names(options: Options) -> list[str]:
-    from fltheory import catalogue
+    from fltheory.configuration import registry
 
-    names = list(catalogue.algorithms())
+    names = list(registry.algorithms())
     return names[::6] if options.quick else names
 
 
@@ -73,8 +73,8 @@ class Used(NamedTuple):
 
 
 def _add(table: Table, label: str, used: Used, allowed: float | None) -> None:
-    judged = used.ours if label == "import fltheory" and used.ours is not None else used.seconds
-    verdict = "" if allowed is None else f"{'ok' if judged <= allowed else 'MISSED'}: {allowed:g} s"
+    measured = used.ours if label == "import fltheory" and used.ours is not None else used.seconds
+    verdict = "" if allowed is None else f"{'ok' if measured <= allowed else 'MISSED'}: {allowed:g} s"
     numbers = ["" if value is None else seconds_text(value) for value in used]
     table.rows.append([label, *numbers, verdict])
     table.records.append(_record(label, used, allowed))

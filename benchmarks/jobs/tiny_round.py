@@ -17,7 +17,7 @@ TITLE = (
     "first {rounds} rounds"
 )
 OURS, FEDJAX, FLOWER = "fltheory", "FedJAX", "Flower, simulation"
-JUDGES = 256
+REPLICATES = 256
 """Replicates that say how much the loss of a single run varies."""
 
 
@@ -35,7 +35,7 @@ def run(options: Options) -> list[Table]:
         "l2": size.l2,
     }
     # Long enough that the call itself does not count as rounds; Flower's start-up does not either.
-    mine = {**settings, "rounds": 10 * size.rounds, "judged": size.rounds, "binary": True, "replicates": 1}
+    mine = {**settings, "rounds": 10 * size.rounds, "evaluated": size.rounds, "binary": True, "replicates": 1}
     tools = [
         Tool(label=FLOWER, module="peers.p_flower", settings=settings),
         Tool(label=FEDJAX, module="peers.p_fedjax", settings=settings),
@@ -43,9 +43,9 @@ def run(options: Options) -> list[Table]:
     ]
     measured = interleaved(tools, repetitions=min(options.repetitions, 3), peers_python=options.peers_python)
     with started(tools[2:], options.peers_python) as workers:
-        answer = workers[OURS].ask(seed=1000, replicates=JUDGES)
-    # A single run has no standard error of its own, so it is judged by the spread of the replicates.
-    truth = {name: Estimate(mean, error * JUDGES**0.5) for name, (mean, error) in answer["statistics"].items()}
+        answer = workers[OURS].ask(seed=1000, replicates=REPLICATES)
+    # A single run has no standard error of its own, so it is compared with the spread of the replicates.
+    truth = {name: Estimate(mean, error * REPLICATES**0.5) for name, (mean, error) in answer["statistics"].items()}
     baselines = [
         Baseline(label=FEDJAX, column="FedJAX", required={OURS: 50.0}),
         Baseline(label=FLOWER, column="Flower", required={OURS: 500.0}),

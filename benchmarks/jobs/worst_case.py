@@ -11,12 +11,12 @@ import time
 from typing import Any
 
 import numpy as np
+from fltheory.bounds.objective_shift.displacement import SAFETY, constants, simulated, worst_case
 
 from benchmarks.options import Options
 from benchmarks.report import WRONG, Table, seconds_text
+from fltheory.bounds.functions import Kinked
 from fltheory.errors import NotApplicable
-from fltheory.functions import Kinked
-from fltheory.validation.objective_shift import SAFETY, constants, simulated, worst_case
 
 COLUMNS = ("instance", "theorem", "SDP", "search", "SDP, s", "search, s", "verdict")
 

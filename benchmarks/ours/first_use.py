@@ -40,7 +40,7 @@ def _run(kind: str, algorithm: str) -> None:
     if algorithm == "fedavg":
         made = importlib.import_module("fltheory.algorithms.fedavg").FedAvg()
     else:
-        made = importlib.import_module("fltheory.catalogue").algorithms()[algorithm]()
+        made = importlib.import_module("fltheory.configuration.registry").algorithms()[algorithm]()
     experiment = Experiment(
         problem=problem,
         algorithm=made,

@@ -22,12 +22,12 @@ def prepare(
     replicates: int,
     rate: float,
     l2: float,
-    judged: int | None = None,
+    evaluated: int | None = None,
 ) -> Job:
     """Return the job: the server model's loss after every round.
 
     The problem is built and minimised here, once: fltheory records the gap, which needs the minimum.
-    With ``judged`` the time is per round, and the curve ends after that many rounds.
+    With ``evaluated`` the time is per round, and the curve ends after that many rounds.
     """
     with np.load(data) as stored:
         X, y = stored["X"], stored["y"]
@@ -46,9 +46,9 @@ def prepare(
         done = simulate(experiment, seed=seed, replicates=replicates, record=Record(consensus=False))
         seconds = perf_counter() - began
         loss = done.gap + lowest
-        if judged is None:
+        if evaluated is None:
             return Result(loss, seconds=seconds)
-        return Result(loss[:, : judged + 1], seconds=seconds / rounds)
+        return Result(loss[:, : evaluated + 1], seconds=seconds / rounds)
 
     run(seed=0, rounds=2, replicates=2)
     return run

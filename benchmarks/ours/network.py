@@ -16,7 +16,7 @@ from fltheory.deep.networks import MLP
 
 
 def network_problem(data: str, hidden: list[int], batch: int) -> DeepProblem:
-    """Return the problem; models are judged on as many training samples as there are test samples."""
+    """Return the problem; models are evaluated on as many training samples as there are test samples."""
     with np.load(data) as stored:
         X, y, X_test, y_test = (stored[name] for name in ("X", "y", "X_test", "y_test"))
         classes = int(stored["classes"])
@@ -27,7 +27,7 @@ def network_problem(data: str, hidden: list[int], batch: int) -> DeepProblem:
         test=Examples(inputs=X_test, labels=y_test, offsets=np.array([0, len(y_test)])),
         num_classes=classes,
         batch_size=batch,
-        judged=len(y_test),
+        evaluated=len(y_test),
     )
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from benchmarks.protocol import Job, Result
 from benchmarks.sizes import SINGLE
-from fltheory import Experiment, Participation, Record, catalogue, simulate
+from fltheory import Experiment, Participation, Record, simulate
+from fltheory.configuration import registry
 from fltheory.quadratic import Quadratic, noisy_quadratic
 
 MODES: dict[str, dict[str, Any]] = {
@@ -40,7 +41,7 @@ def prepare(*, dim: int, num_clients: int, local_steps: int, rounds: int, replic
         problem = one if algorithm in SINGLE else many
         experiment = Experiment(
             problem=problem,
-            algorithm=catalogue.algorithms()[algorithm](),
+            algorithm=registry.algorithms()[algorithm](),
             participation=Participation(num_clients=problem.num_clients, local_steps=local_steps),
             rounds=rounds,
             rate=rate,

@@ -32,7 +32,7 @@ def prepare(
         classes = int(stored["classes"])
     clients, samples = y.shape
     some = -(-len(y_test) // clients)
-    X_judged, y_judged = X[:, :some].flatten(0, 1), y[:, :some].flatten()
+    X_evaluated, y_evaluated = X[:, :some].flatten(0, 1), y[:, :some].flatten()
 
     def built() -> nn.Module:
         layers: list[nn.Module] = [nn.Flatten()]
@@ -40,9 +40,9 @@ def prepare(
             layers += [nn.Linear(before, after), nn.ReLU()]
         return nn.Sequential(*layers[:-1])
 
-    def judge(model: nn.Module) -> tuple[float, float]:
+    def evaluate(model: nn.Module) -> tuple[float, float]:
         with torch.no_grad():
-            loss = functional.cross_entropy(model(X_judged), y_judged)
+            loss = functional.cross_entropy(model(X_evaluated), y_evaluated)
             accuracy = (model(X_test).argmax(dim=1) == y_test).float().mean()
         return float(loss), float(accuracy)
 
@@ -52,7 +52,7 @@ def prepare(
         server = built()
         torch.manual_seed(seed)
         began, before = perf_counter(), process_time()
-        curve = [judge(server)]
+        curve = [evaluate(server)]
         for t in range(rounds):
             states = []
             for i in range(clients):
@@ -67,7 +67,7 @@ def prepare(
             server.load_state_dict(
                 {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
             )
-            curve.append(judge(server))
+            curve.append(evaluate(server))
         seconds, spent = perf_counter() - began, process_time() - before
         note = f"processor time {spent / rounds:.3g} s per round"
         return Result(np.array(curve).T[:1], seconds=seconds / rounds, note=note)

@@ -46,7 +46,7 @@ def prepare(*, data: str, batch: int, local_steps: int, rounds: int, rate: float
         began = time.perf_counter()
         curve, times = [], []
 
-        def judge(server_round: int, arrays: ArrayRecord) -> MetricRecord:
+        def evaluate(server_round: int, arrays: ArrayRecord) -> MetricRecord:
             curve.append(loss(arrays.to_numpy_ndarrays()[0]))
             times.append(time.perf_counter())
             return MetricRecord({"loss": curve[-1]})
@@ -63,7 +63,7 @@ def prepare(*, data: str, batch: int, local_steps: int, rounds: int, rate: float
                 initial_arrays=ArrayRecord([np.zeros(features)]),
                 num_rounds=rounds,
                 train_config=ConfigRecord({"seed": seed}),
-                evaluate_fn=judge,
+                evaluate_fn=evaluate,
             )
 
         server.main()(main)
