@@ -99,9 +99,10 @@ def _columns(count: int) -> int:
     return min((3, 2, 4, 5), key=lambda columns: (count % columns == 1, columns == 5, bool(count % columns)))
 
 
-def _heading(claim: Data) -> str:
-    """Return the name of a statement: paper and number, then what it is about."""
-    return "\n".join([_name(claim), *textwrap.wrap(claim["title"], 44)])
+def _heading(claim: Data, columns: int) -> str:
+    """Return the name of a statement: paper and number, then what it is about, as wide as its panel."""
+    width = 99 // columns  # characters that fit
+    return "\n".join([*textwrap.wrap(_name(claim), width), *textwrap.wrap(claim["title"], width)])
 
 
 def _name(claim: Data) -> str:
@@ -113,14 +114,14 @@ def draw(data: Data) -> Figure:
     shown = [claim for claim in data["claims"] if claim["curves"]]
     columns = _columns(len(shown))
     blocks = -(-len(shown) // columns)
-    figure, axes = panels(2 * blocks, columns, height=1.08, height_ratios=[1.6, 1.0] * blocks)
+    figure, axes = panels(2 * blocks, columns, height=1.35, height_ratios=[1.6, 1.0] * blocks)
     for place in axes.flat:
         place.set_visible(False)
     for number, claim in enumerate(shown):
         row, column = divmod(number, columns)
         above, below = axes[2 * row, column], axes[2 * row + 1, column]
         _draw_claim(above, below, claim)
-        above.set_title(_heading(claim), fontsize=POINTS, parse_math=False)
+        above.set_title(_heading(claim, columns), fontsize=POINTS, parse_math=False)
         if column == 0:
             _label(above, below)
     _key(figure, axes, columns=3)
