@@ -68,6 +68,7 @@ from fltheory.problems.problem import Problem as Problem
 from fltheory.quadratic.generators import client_quadratics as client_quadratics
 from fltheory.quadratic.generators import noisy_quadratic as noisy_quadratic
 from fltheory.quadratic.hard import opposed_pulls as opposed_pulls
+from fltheory.quadratic.hard import spread_minimisers as spread_minimisers
 from fltheory.quadratic.hard import two_curvatures as two_curvatures
 from fltheory.quadratic.local_model import LocalModel as LocalModel
 from fltheory.quadratic.local_model import local_model as local_model
