@@ -1,0 +1,86 @@
+r"""Theorem 2, convex: number of iterations to an accuracy.
+
+For mixing matrices such as in Assumption 4 and any :math:`\epsilon > 0` there is a constant step size for which
+:math:`\frac1{T+1}\sum_{t=0}^T(\mathbb E f(\bar x^{(t)}) - f^\star) \le \epsilon` after, as published,
+
+.. math:: O\Bigl(\frac{\bar\sigma^2}{n\epsilon^2} + \frac{\sqrt L(\bar\zeta\tau +
+   \bar\sigma\sqrt{p\tau})}{p\,\epsilon^{3/2}} + \frac{L\tau}{p\epsilon}\Bigr)\cdot R_0^2
+
+iterations, under Assumptions 1a, 3a and 2 with :math:`\mu \ge 0`. Heterogeneity is that at the minimiser, :math:`\bar\zeta^2
+= \frac1n\sum_i\|\nabla f_i(x^\star)\|^2`, which quadratics of different Hessians have too; a bound over all models is not
+assumed.
+
+The appendix has lost a factor :math:`\frac\tau p` in front of :math:`A` between Lemma 12 and (17), (18), Lemmas 13 and 14;
+the theorem has it. Its proof uses Lemma 8, which needs a larger constant (:mod:`~fltheory.bounds.koloskova.lemma_8`); a rate
+does not notice.
+
+Instances: see :mod:`fltheory.bounds.koloskova._periods`; swept over accuracy, number of clients, local steps, consensus
+rate, noise, heterogeneity, smoothness and start, each where the terms that contain it are the largest.
+
+Source: Koloskova et al., 2020, Theorem 2, page 6.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, sqrt
+
+from fltheory.bounds.algebra import BigO
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind, Sweep, Sweeps
+from fltheory.bounds.koloskova._periods import (
+    ALONE,
+    MANY,
+    NOISY,
+    QUIET,
+    R_0,
+    STILL,
+    T_eps,
+    eps,
+    instances,
+    sigma_bar,
+    zeta_bar,
+)
+from fltheory.bounds.koloskova._symbols import n, p, tau
+from fltheory.bounds.symbols import L
+from fltheory.problems.problem import Origin
+
+SIZES = (1.0, 4.0, 16.0, 64.0, 256.0)
+second = sqrt(L) * (zeta_bar * tau + sigma_bar * sqrt(p * tau))
+
+claim = Claim(
+    id="koloskova.theorem-2-gc",
+    kind=Kind.RATE,
+    title="iterations of decentralised SGD, convex",
+    citation=Citation("koloskova", "Theorem 2"),
+    forms=(
+        Form(
+            statement=Le(
+                T_eps,
+                BigO(
+                    (sigma_bar**2 / (n * eps**2) + second / (p * eps ** Rational(3, 2)) + L * tau / (p * eps))
+                    * R_0**2
+                ),
+            ),
+        ),
+    ),
+    assumptions=(Assumption("consensus rate", Le(p, 1), Origin.DECLARED),),
+    uses=(
+        "koloskova.proposition-4",
+        "koloskova.lemma-8",
+        "koloskova.lemma-9",
+        "koloskova.lemma-15",
+    ),
+    check=Sweeps(
+        instances=instances(strongly=False),
+        sweeps=(
+            Sweep("finer", (16.0, 64.0, 256.0, 1024.0, 4096.0), NOISY),
+            *(Sweep("finer", (1e3, 1e4, 1e5, 1e6), base) for base in (MANY, QUIET, STILL)),
+            *(Sweep("start", SIZES, base) for base in (NOISY, MANY, QUIET, STILL)),
+            *(Sweep("tau", SIZES, base) for base in (MANY, QUIET, STILL)),
+            *(Sweep("inverse", SIZES, base) for base in (MANY, QUIET, STILL)),
+            *(Sweep("L", SIZES, base) for base in (MANY, QUIET, STILL)),
+            Sweep("n", (2.0, 4.0, 8.0, 16.0, 32.0), {**NOISY, "finer": 1e4, **ALONE}),
+            *(Sweep("sigma", (16.0, 64.0, 256.0, 1024.0), base) for base in (NOISY, MANY)),
+            Sweep("zeta", (16.0, 64.0, 256.0, 1024.0), QUIET),
+        ),
+    ),
+)
