@@ -28,6 +28,7 @@ CLIENTS: dict[str, Parameter] = {
     "L": Real(0.1, 10, log=True),
     "q": Real(0.001, 0.5, log=True),
     "x": Real(-3, 3, shape=("n", "d")),
+    "near": Real(0.01, 1, log=True),
     "centre": Real(-3, 3, shape=("n", 2, "d")),
     "knot": Real(-3, 3, shape=("n", 2, "d")),
 }
@@ -49,7 +50,7 @@ class Draws:
     x_star: Any
 
     def objective(self, at: Any) -> Any:
-        """Return the objective at a model."""
+        """Return the objective at a model, or at one model per outcome."""
         own = (self.chances[k % 2] * self.functions.value(k, at) for k in range(2 * self.number))
         return sum(own) / self.number
 
@@ -94,8 +95,8 @@ def saddles(point: Params) -> Draws:
 
 
 def models(point: Params, made: Draws, *, equal: bool) -> Any:
-    """Return the models of the clients; all the same one if they are ``equal``."""
-    own = point["x"] + made.x_star
+    """Return the models of the clients around the minimiser; all the same one if they are ``equal``."""
+    own = point["near"] * point["x"] + made.x_star
     return np.stack([own[0]] * made.number) if equal else own
 
 

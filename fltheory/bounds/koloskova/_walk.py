@@ -17,7 +17,7 @@ from fltheory.bounds.claim import Rejected
 from fltheory.bounds.koloskova._noisy import Draws, draws, models
 from fltheory.bounds.space import Params
 
-MOST = 64
+MOST = 16
 """Most outcomes of all steps; beyond that only the first client has noise."""
 
 
@@ -47,7 +47,7 @@ def walk(point: Params) -> dict[str, Any]:
         if k == steps:
             break
         centre = state.sum(axis=1) / number
-        gaps.append(sum(c * made.objective(at) for c, at in zip(chances, centre, strict=True)))
+        gaps.append((chances * made.objective(centre)).sum())
         state, chances = _next(made, state, chances, sizes[k], noisy)
         state = mixed(state, weights[k])
     minimum = made.objective(made.x_star)

@@ -103,7 +103,6 @@ def steps(*, largest: int, equal: bool = False) -> Instances:
     return Instances(
         space=Space({**CONVEX, "step": Real(0.01, 0.999)}),
         realise=partial(realise, largest=largest, equal=equal),
-        effort=2,
     )
 
 
