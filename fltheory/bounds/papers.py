@@ -96,8 +96,8 @@ PAPERS: Mapping[str, Paper] = {
     "koloskova": Paper(
         short="Koloskova et al. (2020)",
         spoken="Koloskova et al.",
-        full="Koloskova, Loizou, Boreiri, Jaggi, Stich, A unified theory of decentralized SGD with changing topology and "
-        "local updates (ICML 2020)",
+        full="Koloskova, Loizou, Boreiri, Jaggi, Stich, A unified theory of decentralized SGD with changing topology "
+        "and local updates (ICML 2020)",
         authors="Koloskova and Loizou and Boreiri and Jaggi and Stich",
         title="A unified theory of decentralized {SGD} with changing topology and local updates",
     ),

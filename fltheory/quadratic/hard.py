@@ -88,9 +88,9 @@ def spread_minimisers(*, pattern: ArrayLike, zeta: float) -> Quadratic:
     .. math:: f_i(x) = \tfrac12(x - y_i)^2, \qquad y_i = 1 + \zeta v_i, \qquad \sum_iv_i = 0, \qquad
        \tfrac1n\sum_iv_i^2 = 1, \qquad x^\star = 1 .
 
-    The mean of all models moves as in gradient descent, whatever the mixing; models stay apart in proportion to the step
-    size and to :math:`\zeta`, the root mean square of the gradients at the minimiser. Where :math:`v` is an eigenvector
-    of the mixing matrix, everything is known in closed form. The start is 0.
+    The mean of all models moves as in gradient descent, whatever the mixing; models stay apart in proportion to the
+    step size and to :math:`\zeta`, the root mean square of the gradients at the minimiser. Where :math:`v` is an
+    eigenvector of the mixing matrix, everything is known in closed form. The start is 0.
 
     Parameters
     ----------

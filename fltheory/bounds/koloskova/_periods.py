@@ -1,15 +1,15 @@
 r"""Decentralised SGD on quadratics, with second moments propagated by whole blocks: the instances of Theorem 2.
 
-Clients are of two kinds, half of them each. On the steep axis the first kind has the curvature :math:`L`, the second one
-:math:`\mu`, and they pull apart with :math:`\pm\bar\zeta`; on the flat axis all have :math:`\mu`, or in the convex case the
-curvature that is worst for the accuracy, :math:`8\epsilon/R_0^2`. The minimiser is the origin, the start is on both axes.
-After :math:`\tau - 1` local steps a complete graph mixes with :math:`W = \lambda I + \frac{1-\lambda}n\mathbf 1\mathbf
-1^\top`, :math:`1 - \lambda^2 = p`. Noise is additive. Means of the two kinds are all that the mean model depends on, so
-that a step is a matrix on their first and second moments, with the sum of the gaps so far; powers of a block's matrix
-bracket the number of iterations to an accuracy.
+Clients are of two kinds, half of them each. On the steep axis the first kind has the curvature :math:`L`, the second
+one :math:`\mu`, and they pull apart with :math:`\pm\bar\zeta`; on the flat axis all have :math:`\mu`, or in the convex
+case the curvature that is worst for the accuracy, :math:`8\epsilon/R_0^2`. The minimiser is the origin, the start is on
+both axes. After :math:`\tau - 1` local steps a complete graph mixes with :math:`W = \lambda I +
+\frac{1-\lambda}n\mathbf 1\mathbf 1^\top`, :math:`1 - \lambda^2 = p`. Noise is additive. Means of the two kinds are all
+that the mean model depends on, so that a step is a matrix on their first and second moments, with the sum of the gaps
+so far; powers of a block's matrix bracket the number of iterations to an accuracy.
 
-The step size is the one of the proof: at most :math:`\frac1d = \frac p{96\sqrt3\tau L}`, and such that what the noise and
-what the drift add, with the constants of the proof, are at most :math:`\frac\epsilon6`.
+The step size is the one of the proof: at most :math:`\frac1d = \frac p{96\sqrt3\tau L}`, and such that what the noise
+and what the drift add, with the constants of the proof, are at most :math:`\frac\epsilon6`.
 """
 
 from __future__ import annotations

@@ -1,32 +1,34 @@
 r"""Theorem 2 with constants: its derivation, runs by the exact engine, and how it is read on an experiment.
 
-For a constant step size :math:`\eta \le \frac p{30\tau L}`, clients that start at one model, and weights :math:`w_t = (1 -
-\frac{\mu\eta}2)^{-(t+1)}` with sum :math:`W_T`,
+For a constant step size :math:`\eta \le \frac p{30\tau L}`, clients that start at one model, and weights :math:`w_t =
+(1 - \frac{\mu\eta}2)^{-(t+1)}` with sum :math:`W_T`,
 
 .. math:: \sum_{t=0}^T\frac{w_t}{W_T}\bigl(\mathbb E f(\bar x^{(t)}) - f^\star\bigr) \le \frac{2R_0^2}{\eta W_T} +
-   \frac{42}{19}\cdot\frac{\eta\bar\sigma^2}n + \frac{144L\tau}p\,\eta^2\Bigl(\bar\sigma^2 + \frac{3\tau}p\bar\zeta^2\Bigr) .
+   \frac{42}{19}\cdot\frac{\eta\bar\sigma^2}n + \frac{144L\tau}p\,\eta^2\Bigl(\bar\sigma^2 +
+   \frac{3\tau}p\bar\zeta^2\Bigr) .
 
 **Derivation.** Let :math:`g_t` be the expected gap and :math:`e_j = 36L\frac\tau p\eta^2g_j + \eta^2A` with :math:`A =
-6\bar\sigma^2 + \frac{18\tau}p\bar\zeta^2`, as in the corrected form of Lemma 9, which holds for :math:`t < \tau` as well, with
-:math:`\Xi_0 = 0` on the right. Weights grow in :math:`\tau` and :math:`2\tau` iterations by at most :math:`\kappa' = 1 +
-\frac p{59}` and :math:`\kappa = 1 + \frac p{29}`. Summed over blocks with the weights of their first iterations, Lemma 9 is
+6\bar\sigma^2 + \frac{18\tau}p\bar\zeta^2`, as in the corrected form of Lemma 9, which holds for :math:`t < \tau` as
+well, with :math:`\Xi_0 = 0` on the right. Weights grow in :math:`\tau` and :math:`2\tau` iterations by at most
+:math:`\kappa' = 1 + \frac p{59}` and :math:`\kappa = 1 + \frac p{29}`. Summed over blocks with the weights of their
+first iterations, Lemma 9 is
 
 .. math:: \sum_mw_{m\tau}\Xi_{m\tau} \le \frac{\kappa'}{0.483p}\Bigl(\frac p{16\tau}X + Y\Bigr), \qquad X =
    \sum_tw_t\Xi_t, \quad Y = \sum_tw_te_t,
 
-since :math:`1 - (1 - \frac p2)\kappa' \ge 0.483p`. Every block is the last one that is over for :math:`\tau` iterations, and
-every :math:`j` appears in at most :math:`2\tau` sums, so that
+since :math:`1 - (1 - \frac p2)\kappa' \ge 0.483p`. Every block is the last one that is over for :math:`\tau`
+iterations, and every :math:`j` appears in at most :math:`2\tau` sums, so that
 
-.. math:: X \le \Bigl(1 - \frac p2\Bigr)\tau\kappa\frac{\kappa'}{0.483p}\Bigl(\frac p{16\tau}X + Y\Bigr) + \frac{p\kappa}8X +
-   2\tau\kappa Y ,
+.. math:: X \le \Bigl(1 - \frac p2\Bigr)\tau\kappa\frac{\kappa'}{0.483p}\Bigl(\frac p{16\tau}X + Y\Bigr) +
+   \frac{p\kappa}8X + 2\tau\kappa Y ,
 
-which gives :math:`X \le \frac{4\tau}pY` for all :math:`p \le 1` (the worst one is :math:`p = 1`). With the corrected form of
-Lemma 8, times :math:`w_t` and added up, :math:`3LX` takes at most :math:`432L^2\frac{\tau^2}{p^2}\eta^2 \le 0.48` of the
-gaps, and adds :math:`12L\frac\tau p\eta^2A`; what remains is divided by 0.52.
+which gives :math:`X \le \frac{4\tau}pY` for all :math:`p \le 1` (the worst one is :math:`p = 1`). With the corrected
+form of Lemma 8, times :math:`w_t` and added up, :math:`3LX` takes at most :math:`432L^2\frac{\tau^2}{p^2}\eta^2 \le
+0.48` of the gaps, and adds :math:`12L\frac\tau p\eta^2A`; what remains is divided by 0.52.
 
-The number of iterations is that of local steps: :math:`t` counts the mean model before every local step and after the last.
-For local SGD (FedAvg) :math:`\tau` is the number of local steps and :math:`p = 1`; for gossip SGD it is that of one pass
-through the sequence of matrices, and :math:`1 - p` is the squared norm of their product off the mean.
+The number of iterations is that of local steps: :math:`t` counts the mean model before every local step and after the
+last. For local SGD (FedAvg) :math:`\tau` is the number of local steps and :math:`p = 1`; for gossip SGD it is that of
+one pass through the sequence of matrices, and :math:`1 - p` is the squared norm of their product off the mean.
 """
 
 from __future__ import annotations

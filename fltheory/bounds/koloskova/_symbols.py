@@ -26,4 +26,6 @@ f_star = scalar("f_star", "f^*", "minimum of the objective")
 step = scalar("step", r"\eta", "constant step size", domain="positive")
 T = scalar("T", "T", "number of the last iteration", domain="integer>=0")
 far_sq = scalar("far_sq", "R_0^2", "squared distance of the start", domain="nonnegative")
-error = scalar("error", r"\sum_t\tfrac{w_t}{W_T}(\mathbb E f(\bar x^{(t)}) - f^\star)", "weighted mean of the expected gaps")
+error = scalar(
+    "error", r"\sum_t\tfrac{w_t}{W_T}(\mathbb E f(\bar x^{(t)}) - f^\star)", "weighted mean of the expected gaps"
+)

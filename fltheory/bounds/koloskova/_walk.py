@@ -1,10 +1,11 @@
 r"""A few iterations of decentralised SGD on all outcomes of the noise: the instances of Lemma 9.
 
 Time starts with a block, :math:`m\tau = 0`, from any models: both sides of the lemma are expectations over what came
-before. Mixing matrices are :math:`W^{(t)} = (1 - \omega_t)I + \frac{\omega_t}n\mathbf 1\mathbf 1^\top`, which multiply what
-is off the mean by :math:`1 - \omega_t`; with :math:`\omega_t = 0` clients only take local steps. Those of the block contract
-by :math:`\prod(1-\omega_t)^2`, so that Assumption 4 holds with :math:`1 - p` as large as that or larger; the block after it
-need not be over, and its last matrix may be the mean. Two matrices in each of one to two blocks, two or three clients.
+before. Mixing matrices are :math:`W^{(t)} = (1 - \omega_t)I + \frac{\omega_t}n\mathbf 1\mathbf 1^\top`, which multiply
+what is off the mean by :math:`1 - \omega_t`; with :math:`\omega_t = 0` clients only take local steps. Those of the
+block contract by :math:`\prod(1-\omega_t)^2`, so that Assumption 4 holds with :math:`1 - p` as large as that or larger;
+the block after it need not be over, and its last matrix may be the mean. Two matrices in each of one to two blocks, two
+or three clients.
 """
 
 from __future__ import annotations

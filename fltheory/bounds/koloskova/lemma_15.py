@@ -14,13 +14,14 @@ approached, not attained; likewise for :math:`b = e = d = 0` and large steps.
 
 **Derivation of the sharp form.** Take :math:`\frac1\eta = \frac1{\eta_1} + \frac1{\eta_2} + d` with :math:`\eta_1 =
 \sqrt{r_0/(b(T+1))}` and :math:`\eta_2 = (r_0/(2e(T+1)))^{1/3}`, a step below each of the three. Then
-:math:`\frac{r_0}{\eta(T+1)}` is the sum of three parts, :math:`b\eta \le b\eta_1` and :math:`e\eta^2 \le e\eta_2^2`, and
+:math:`\frac{r_0}{\eta(T+1)}` is the sum of three parts, :math:`b\eta \le b\eta_1` and :math:`e\eta^2 \le e\eta_2^2`,
+and
 
-.. math:: \Psi_T \le 2\Bigl(\frac{br_0}{T+1}\Bigr)^{\frac12} + \frac3{2^{2/3}}e^{1/3}\Bigl(\frac{r_0}{T+1}\Bigr)^{\frac23} +
-   \frac{dr_0}{T+1} .
+.. math:: \Psi_T \le 2\Bigl(\frac{br_0}{T+1}\Bigr)^{\frac12} +
+   \frac3{2^{2/3}}e^{1/3}\Bigl(\frac{r_0}{T+1}\Bigr)^{\frac23} + \frac{dr_0}{T+1} .
 
-:math:`\frac3{2^{2/3}} \approx 1.89` stands in place of 2. No constant can be smaller: each is the minimum over all steps
-where the other two parameters are zero.
+:math:`\frac3{2^{2/3}} \approx 1.89` stands in place of 2. No constant can be smaller: each is the minimum over all
+steps where the other two parameters are zero.
 
 Instances: any parameters, with these steps; :math:`b` and :math:`e` are made from the inverses of :math:`\eta_1` and
 :math:`\eta_2`, so that roots are rational.

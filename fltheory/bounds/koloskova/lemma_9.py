@@ -4,21 +4,21 @@ With :math:`\Xi_t = \frac1n\mathbb E\sum_i\|x_i^{(t)} - \bar x^{(t)}\|^2`, conve
 \frac p{96\sqrt3\tau L}` and :math:`m = \lfloor t/\tau\rfloor - 1`, for :math:`t \ge \tau`, as published
 
 .. math:: \Xi_t \le \Bigl(1 - \frac p2\Bigr)\Xi_{m\tau} + \frac p{16\tau}\sum_{j=m\tau}^{t-1}\Xi_j + 36L\frac\tau
-   p\sum_{j=m\tau}^{t-1}\eta_j^2\bigl(f(\bar x^{(j)}) - f(x^\star)\bigr) + \Bigl(\bar\sigma^2 + \frac{18\tau}p\bar\zeta^2\Bigr)
-   \sum_{j=m\tau}^{t-1}\eta_j^2 .
+   p\sum_{j=m\tau}^{t-1}\eta_j^2\bigl(f(\bar x^{(j)}) - f(x^\star)\bigr) + \Bigl(\bar\sigma^2 +
+   \frac{18\tau}p\bar\zeta^2\Bigr) \sum_{j=m\tau}^{t-1}\eta_j^2 .
 
-The printed proof treats the noise at the minimiser, :math:`\partial F(X^\star, \xi^{(j)}) - \partial f(X^\star)`, as if it
-were not correlated with the rest, :math:`\partial F(X^{(j)}, \xi^{(j)}) - \partial F(X^\star, \xi^{(j)}) + \partial
-f(X^\star)`, although both depend on the same :math:`\xi^{(j)}`; in Lemma 8 the same constant 1 cannot be had. Here there is
-room: what the block contracts, it contracts of the noise too, and the other terms have large constants. The statement
-survived all runs here; form ``published@proof`` is the statement for the larger steps that the last line of the proof
-needs, :math:`\eta_t \le \frac p{12\sqrt2\tau L}`.
+The printed proof treats the noise at the minimiser, :math:`\partial F(X^\star, \xi^{(j)}) - \partial f(X^\star)`, as if
+it were not correlated with the rest, :math:`\partial F(X^{(j)}, \xi^{(j)}) - \partial F(X^\star, \xi^{(j)}) + \partial
+f(X^\star)`, although both depend on the same :math:`\xi^{(j)}`; in Lemma 8 the same constant 1 cannot be had. Here
+there is room: what the block contracts, it contracts of the noise too, and the other terms have large constants. The
+statement survived all runs here; form ``published@proof`` is the statement for the larger steps that the last line of
+the proof needs, :math:`\eta_t \le \frac p{12\sqrt2\tau L}`.
 
 **Derivation of the corrected form**, which a complete proof gives: :math:`6\bar\sigma^2` in place of
-:math:`\bar\sigma^2`, for steps up to :math:`\frac p{12\sqrt2\tau L}`. Off the mean, :math:`X^{(t)} = P + S + N` with what is
-left of :math:`X^{(m\tau)}`, the expected gradients :math:`\partial f(X^{(j)})` and the noise at :math:`X^{(j)}`, all of
-them mixed. :math:`P` and :math:`N` are uncorrelated, as are the parts of :math:`N`. With :math:`1 + \alpha = \frac{1 -
-p/2}{1 - p}`, for which :math:`1 + \frac1\alpha = \frac2p - 1`,
+:math:`\bar\sigma^2`, for steps up to :math:`\frac p{12\sqrt2\tau L}`. Off the mean, :math:`X^{(t)} = P + S + N` with
+what is left of :math:`X^{(m\tau)}`, the expected gradients :math:`\partial f(X^{(j)})` and the noise at
+:math:`X^{(j)}`, all of them mixed. :math:`P` and :math:`N` are uncorrelated, as are the parts of :math:`N`. With
+:math:`1 + \alpha = \frac{1 - p/2}{1 - p}`, for which :math:`1 + \frac1\alpha = \frac2p - 1`,
 
 .. math:: \mathbb E\|P + S + N\|^2 \le \Bigl(1 - \frac p2\Bigr)\mathbb E\|X^{(m\tau)} - \bar X^{(m\tau)}\|^2 +
    \Bigl(\frac2p - 1 + 1\Bigr)\mathbb E\|S\|^2 + (1 + 1)\,\mathbb E\|N\|^2 .
@@ -31,8 +31,8 @@ There are at most :math:`2\tau` steps, so that :math:`\mathbb E\|S\|^2 \le 2\tau
 
 Instances: see :mod:`fltheory.bounds.koloskova._walk`.
 
-Source: Koloskova et al., 2020, Lemma 9, page 19, with :math:`\bar X^{(m\tau+\frac12)}` for :math:`\bar X^{(m\tau)}` in the
-proof.
+Source: Koloskova et al., 2020, Lemma 9, page 19, with :math:`\bar X^{(m\tau+\frac12)}` for :math:`\bar X^{(m\tau)}` in
+the proof.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ gap = family(
 
 
 def larger(point: Params) -> dict[str, Any]:
-    """Return the same with the larger steps of the proof: by the factor 96 sqrt(3) / (12 sqrt(2)), a little above 9.79."""
+    """Return the same with the larger steps of the proof, by a factor of 96 sqrt(3) / (12 sqrt(2)) > 9.79."""
     return walk({**point, "steps": point["steps"] * ratio(point, 979, 100)})
 
 
@@ -97,7 +97,7 @@ SPACE = Space(
 
 
 def limit(divisor: Any) -> tuple[Assumption, ...]:
-    """Return the assumptions, with steps of at most :math:`p/(\\tau L)` over a divisor."""
+    """Return the assumptions, with steps of at most p over tau L and a divisor."""
     return (
         Assumption("step", Le(eta[j], p / (divisor * tau * L)), Origin.DECLARED, ((j, m * tau, now - 1),)),
         Assumption("consensus rate", Le(p, 1), Origin.DECLARED),

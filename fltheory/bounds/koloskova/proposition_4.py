@@ -10,12 +10,12 @@ in place of :math:`\tau`, which is also the number of mixing matrices):
 3. :math:`\{w_t\}` with :math:`w_t = (b+t)^2`, :math:`b \ge \frac{84}p`, is :math:`\frac8p`-slow increasing;
 4. constant weights are :math:`s`-slow increasing for any :math:`s`.
 
-Form ``published@lemma-12`` is what the proof of Theorem 2 refers to the proposition for: that steps and weights "satisfy
-conditions of Lemmas 8, 9, 12", of which Lemma 12 asks for :math:`\frac{8\tau}p`-slow squared steps and
+Form ``published@lemma-12`` is what the proof of Theorem 2 refers to the proposition for: that steps and weights
+"satisfy conditions of Lemmas 8, 9, 12", of which Lemma 12 asks for :math:`\frac{8\tau}p`-slow squared steps and
 :math:`\frac{16\tau}p`-slow weights. It fails: the offset does not grow with :math:`\tau`, and for the steps
-:math:`\frac{32}p` is too small even for :math:`\tau = 1`, since :math:`(1 + \frac p{32})^2 > 1 + \frac p{16}`. A sequence
-that is slow for one :math:`s` need not be for a larger one. The theorem is not touched, as it takes constant steps; but
-its weights :math:`(1-a\eta)^{-(t+1)}` in the strongly convex case are not in the proposition.
+:math:`\frac{32}p` is too small even for :math:`\tau = 1`, since :math:`(1 + \frac p{32})^2 > 1 + \frac p{16}`. A
+sequence that is slow for one :math:`s` need not be for a larger one. The theorem is not touched, as it takes constant
+steps; but its weights :math:`(1-a\eta)^{-(t+1)}` in the strongly convex case are not in the proposition.
 
 **Derivation of the sharp form.** For :math:`a_t = (b+t)^{-2}` the ratio :math:`a_t/a_{t+1} = (1 + \frac1{b+t})^2` is
 largest at :math:`t = 0`, where it is :math:`1 + \frac{2b+1}{b^2}`. So the sequence is slow for
@@ -164,6 +164,7 @@ claim = Claim(
             ),
             where=SEQUENCES,
             over=EVERY,
+            assumptions=(),
             note="the largest slowness of both sequences, for any offset; attained",
         ),
     ),

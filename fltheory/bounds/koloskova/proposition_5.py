@@ -9,23 +9,23 @@ r"""Proposition 5: variance of a mean of stochastic gradients.
 
 **Reading.** The section begins with "we require both :math:`f_i` and :math:`F_i` to be convex"; with it (form
 ``published``) the proposition holds. On its own words, without convexity of :math:`F_i` (form ``published@smooth``), it
-fails: with :math:`F(x, \pm1) = \frac12(h \pm g)x^2` the variance is :math:`g^2x^2`, while :math:`f(x) = \frac12hx^2` may
-be as flat as one likes.
+fails: with :math:`F(x, \pm1) = \frac12(h \pm g)x^2` the variance is :math:`g^2x^2`, while :math:`f(x) = \frac12hx^2`
+may be as flat as one likes.
 
 **Derivation of the sharp form.** Let :math:`D_i = \nabla F_i(\bar x, \xi_i) - \nabla F_i(x^\star, \xi_i)`. By
 :math:`\|D_i\|^2 \le 2L\bigl(F_i(\bar x, \xi_i) - F_i(x^\star, \xi_i) - \langle\bar x - x^\star, \nabla F_i(x^\star,
 \xi_i)\rangle\bigr)` the mean of :math:`\mathbb E\|D_i\|^2` is at most :math:`2L(f(\bar x) - f^\star)`. As a convex
-:math:`L`-smooth function is cocoercive, :math:`\nabla F_i(x_i, \xi_i) - \nabla F_i(\bar x, \xi_i)` is in the ball around
-:math:`\frac L2(x_i - \bar x)` with radius :math:`\frac L2\|x_i - \bar x\|`, whose squared radius bounds its variance. The
-triangle inequality for the norm :math:`\sqrt{\frac1n\sum_i\mathbb E\|\cdot\|^2}` gives
+:math:`L`-smooth function is cocoercive, :math:`\nabla F_i(x_i, \xi_i) - \nabla F_i(\bar x, \xi_i)` is in the ball
+around :math:`\frac L2(x_i - \bar x)` with radius :math:`\frac L2\|x_i - \bar x\|`, whose squared radius bounds its
+variance. The triangle inequality for the norm :math:`\sqrt{\frac1n\sum_i\mathbb E\|\cdot\|^2}` gives
 
 .. math:: \mathbb E\Bigl\|\frac1n\sum_i\bigl(\nabla f_i(x_i) - \nabla F_i(x_i, \xi_i)\bigr)\Bigr\|^2 \le
    \frac1n\Bigl(\frac L2\sqrt{\tfrac1n\textstyle\sum_i\|x_i - \bar x\|^2} + \sqrt{2L(f(\bar x) - f^\star)} +
    \bar\sigma\Bigr)^2 .
 
 None of the three constants can be smaller, as each term alone is attained: the first with slopes 0 and :math:`L` drawn
-with probability one half each, the second in the limit of slopes :math:`L` that are rarely drawn, the third with additive
-noise. The published form follows with :math:`\frac34L^2` in place of :math:`3L^2`.
+with probability one half each, the second in the limit of slopes :math:`L` that are rarely drawn, the third with
+additive noise. The published form follows with :math:`\frac34L^2` in place of :math:`3L^2`.
 
 Instances: see :mod:`fltheory.bounds.koloskova._noisy`.
 
@@ -94,7 +94,11 @@ claim = Claim(
             statement=printed,
             check=Instances(
                 space=Space(
-                    {**CLIENTS, "base": Real(0.001, 1, log=True, shape=("n", "d")), "swing": Real(-1, 1, shape=("n", "d"))}
+                    {
+                        **CLIENTS,
+                        "base": Real(0.001, 1, log=True, shape=("n", "d")),
+                        "swing": Real(-1, 1, shape=("n", "d")),
+                    }
                 ),
                 realise=partial(realise, convex=False),
             ),

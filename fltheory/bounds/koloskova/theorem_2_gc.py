@@ -6,13 +6,13 @@ For mixing matrices such as in Assumption 4 and any :math:`\epsilon > 0` there i
 .. math:: O\Bigl(\frac{\bar\sigma^2}{n\epsilon^2} + \frac{\sqrt L(\bar\zeta\tau +
    \bar\sigma\sqrt{p\tau})}{p\,\epsilon^{3/2}} + \frac{L\tau}{p\epsilon}\Bigr)\cdot R_0^2
 
-iterations, under Assumptions 1a, 3a and 2 with :math:`\mu \ge 0`. Heterogeneity is that at the minimiser, :math:`\bar\zeta^2
-= \frac1n\sum_i\|\nabla f_i(x^\star)\|^2`, which quadratics of different Hessians have too; a bound over all models is not
-assumed.
+iterations, under Assumptions 1a, 3a and 2 with :math:`\mu \ge 0`. Heterogeneity is that at the minimiser,
+:math:`\bar\zeta^2 = \frac1n\sum_i\|\nabla f_i(x^\star)\|^2`, which quadratics of different Hessians have too; a bound
+over all models is not assumed.
 
-The appendix has lost a factor :math:`\frac\tau p` in front of :math:`A` between Lemma 12 and (17), (18), Lemmas 13 and 14;
-the theorem has it. Its proof uses Lemma 8, which needs a larger constant (:mod:`~fltheory.bounds.koloskova.lemma_8`); a rate
-does not notice.
+The appendix has lost a factor :math:`\frac\tau p` in front of :math:`A` between Lemma 12 and (17), (18), Lemmas 13 and
+14; the theorem has it. Its proof uses Lemma 8, which needs a larger constant
+(:mod:`~fltheory.bounds.koloskova.lemma_8`); a rate does not notice.
 
 **Derivation of the corrected form** with constants, :mod:`fltheory.bounds.koloskova._runs`: for steps :math:`\eta \le
 \frac p{30\tau L}` and equal weights, :math:`W_T = T + 1`,
@@ -21,8 +21,8 @@ does not notice.
    \frac{42}{19}\cdot\frac{\eta\bar\sigma^2}n + \frac{144L\tau}p\,\eta^2\Bigl(\bar\sigma^2 +
    \frac{3\tau}p\bar\zeta^2\Bigr) .
 
-Form ``corrected@tuned`` has the step of the sharp form of Lemma 15 for :math:`r_0 = 2R_0^2`, :math:`d = \frac{30\tau L}p`
-and the other two factors as :math:`b` and :math:`e`. It can be read on experiments with gossip SGD and FedAvg.
+Form ``corrected@tuned`` has the step of the sharp form of Lemma 15 for :math:`r_0 = 2R_0^2`, :math:`d = \frac{30\tau
+L}p` and the other two factors as :math:`b` and :math:`e`. It can be read on experiments with gossip SGD and FedAvg.
 
 Instances: see :mod:`fltheory.bounds.koloskova._periods`; swept over accuracy, number of clients, local steps, consensus
 rate, noise, heterogeneity, smoothness and start, each where the terms that contain it are the largest.
@@ -75,8 +75,7 @@ claim = Claim(
             statement=Le(
                 T_eps,
                 BigO(
-                    (sigma_bar**2 / (n * eps**2) + second / (p * eps ** Rational(3, 2)) + L * tau / (p * eps))
-                    * R_0**2
+                    (sigma_bar**2 / (n * eps**2) + second / (p * eps ** Rational(3, 2)) + L * tau / (p * eps)) * R_0**2
                 ),
             ),
         ),

@@ -1,8 +1,8 @@
 r"""Theorem 2, strongly convex: number of iterations to an accuracy.
 
-For mixing matrices such as in Assumption 4 and any :math:`\epsilon > 0` there are a constant step size and positive weights
-:math:`w_t` with sum :math:`W_T` for which :math:`\sum_{t=0}^T\frac{w_t}{W_T}(\mathbb E f(\bar x^{(t)}) - f^\star) +
-\mu\,\mathbb E\|\bar x^{(T+1)} - x^\star\|^2 \le \epsilon` after, as published,
+For mixing matrices such as in Assumption 4 and any :math:`\epsilon > 0` there are a constant step size and positive
+weights :math:`w_t` with sum :math:`W_T` for which :math:`\sum_{t=0}^T\frac{w_t}{W_T}(\mathbb E f(\bar x^{(t)}) -
+f^\star) + \mu\,\mathbb E\|\bar x^{(T+1)} - x^\star\|^2 \le \epsilon` after, as published,
 
 .. math:: \tilde O\Bigl(\frac{\bar\sigma^2}{\mu n\epsilon} + \frac{\sqrt L(\bar\zeta\tau +
    \bar\sigma\sqrt{p\tau})}{\mu p\sqrt\epsilon} + \frac{L\tau}{\mu p}\log\frac1\epsilon\Bigr)
@@ -10,10 +10,10 @@ For mixing matrices such as in Assumption 4 and any :math:`\epsilon > 0` there a
 iterations, under Assumptions 1a, 3a and 2 with :math:`\mu > 0`. :math:`\tilde O` allows a logarithm of what the start
 shrinks by. The weights are :math:`(1 - \frac{\mu\eta}2)^{-(t+1)}`.
 
-The step in the proof of Lemma 13 has the logarithm of :math:`a^2r_0T^2/c`, which is infinite without noise, :math:`c = 0`,
-and ignores the heterogeneity; the step here is such that noise and heterogeneity add :math:`\frac\epsilon6` each at most.
-As in the convex case a factor :math:`\frac\tau p` is lost on the way and present in the theorem, and weights and steps are
-referred to Proposition 4, which has no geometric weights (:mod:`~fltheory.bounds.koloskova.proposition_4`).
+The step in the proof of Lemma 13 has the logarithm of :math:`a^2r_0T^2/c`, which is infinite without noise, :math:`c =
+0`, and ignores the heterogeneity; the step here is such that noise and heterogeneity add :math:`\frac\epsilon6` each at
+most. As in the convex case a factor :math:`\frac\tau p` is lost on the way and present in the theorem, and weights and
+steps are referred to Proposition 4, which has no geometric weights (:mod:`~fltheory.bounds.koloskova.proposition_4`).
 
 **Derivation of the corrected form** with constants, :mod:`fltheory.bounds.koloskova._runs`: for steps :math:`\eta \le
 \frac p{30\tau L}`

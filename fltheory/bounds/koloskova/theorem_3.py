@@ -7,42 +7,46 @@ stochastic noise, such that Algorithm 1 for every constant mixing matrix :math:`
 .. math:: T = \tilde\Omega\Bigl(\frac{\bar\zeta(1-p)}{\sqrt\epsilon\,p}\Bigr)
 
 iterations to converge to accuracy :math:`\epsilon`. The functions are those of
-:func:`~fltheory.quadratic.hard.spread_minimisers`, :math:`f_i(x) = \frac12(x - y_i)^2`, the start and :math:`y - \mathbf
-1` are an eigenvector of :math:`W` for :math:`\lambda_2`.
+:func:`~fltheory.quadratic.hard.spread_minimisers`, :math:`f_i(x) = \frac12(x - y_i)^2`, the start and :math:`y -
+\mathbf 1` are an eigenvector of :math:`W` for :math:`\lambda_2`.
 
 **Readings.** The proof takes :math:`\frac1n\sum_i(x_i^{(t)} - x^\star)^2` for the accuracy and says that
 :math:`\lambda_2 = \sqrt{1-p}`: form ``published``, and ``published@constants`` for its last line, (34),
 :math:`T \ge \frac{\bar\zeta\sqrt{1-p}\log\frac1\epsilon}{4\sqrt\epsilon p}` for :math:`\epsilon \le
-\frac{\bar\zeta^2(1-p)}{16}`. Both hold, although "here we used that :math:`\log(1-\eta) \ge -\eta`" is the wrong way round.
+\frac{\bar\zeta^2(1-p)}{16}`. Both hold, although "here we used that :math:`\log(1-\eta) \ge -\eta`" is the wrong way
+round.
 
-* Form ``published@every-matrix``: :math:`p` belongs to the eigenvalue of largest modulus, which may be negative. Two clients
-  with :math:`W = \frac12\begin{pmatrix}1-\ell&1+\ell\\1+\ell&1-\ell\end{pmatrix}` have :math:`\lambda_2 = -\ell` and
-  :math:`p = 1 - \ell^2`; models that change sides in every iteration do not add up what pulls them apart, and a step of
-  :math:`\sqrt\epsilon/\bar\zeta` will do, however small :math:`p`. With two clients there is no other direction off the
-  mean, so that other functions do not help.
-* Form ``published@mean-model``: in Theorem 2 accuracy is that of the mean model. For :math:`L = \mu = 1` all functions are
-  :math:`\frac12\|x - y_i\|^2` up to constants, so that the mean model moves as in gradient descent and one iteration with
-  :math:`\eta = 1` reaches the minimiser. So the theorem does not show that terms of Theorem 2 are necessary.
+* Form ``published@every-matrix``: :math:`p` belongs to the eigenvalue of largest modulus, which may be negative. Two
+  clients with :math:`W = \frac12\begin{pmatrix}1-\ell&1+\ell\\1+\ell&1-\ell\end{pmatrix}` have :math:`\lambda_2 =
+  -\ell` and :math:`p = 1 - \ell^2`; models that change sides in every iteration do not add up what pulls them apart,
+  and a step of :math:`\sqrt\epsilon/\bar\zeta` will do, however small :math:`p`. With two clients there is no other
+  direction off the mean, so that other functions do not help.
+* Form ``published@mean-model``: in Theorem 2 accuracy is that of the mean model. For :math:`L = \mu = 1` all functions
+  are :math:`\frac12\|x - y_i\|^2` up to constants, so that the mean model moves as in gradient descent and one
+  iteration with :math:`\eta = 1` reaches the minimiser. So the theorem does not show that terms of Theorem 2 are
+  necessary.
 
-**Derivation of the sharp form.** Write :math:`z_t` for the part of :math:`x^{(t)}` along the eigenvector, relative to the
-start: :math:`z_0 = 1`, :math:`z_{t+1} = \lambda\bigl((1-\eta)z_t + \eta\bigr)` with :math:`\lambda = \sqrt{1-p} \ge 0`, and
-the error is :math:`(1-\eta)^{2t} + \bar\zeta^2z_t^2`. For :math:`\eta \le 1` the :math:`z_t` fall towards :math:`z_\infty =
-\frac{\eta\lambda}{1-\lambda+\eta\lambda}`. If the error is :math:`\epsilon` after :math:`T` iterations, then :math:`z_\infty
-\le s := \sqrt\epsilon/\bar\zeta`, hence :math:`\frac1\eta - 1 \ge \frac{\lambda-s}{s(1-\lambda)}`, and from
-:math:`(1-\eta)^{2T} \le \epsilon` with :math:`-\log(1-\eta) \le \frac\eta{1-\eta}`
+**Derivation of the sharp form.** Write :math:`z_t` for the part of :math:`x^{(t)}` along the eigenvector, relative to
+the start: :math:`z_0 = 1`, :math:`z_{t+1} = \lambda\bigl((1-\eta)z_t + \eta\bigr)` with :math:`\lambda = \sqrt{1-p} \ge
+0`, and the error is :math:`(1-\eta)^{2t} + \bar\zeta^2z_t^2`. For :math:`\eta \le 1` the :math:`z_t` fall towards
+:math:`z_\infty = \frac{\eta\lambda}{1-\lambda+\eta\lambda}`. If the error is :math:`\epsilon` after :math:`T`
+iterations, then :math:`z_\infty \le s := \sqrt\epsilon/\bar\zeta`, hence :math:`\frac1\eta - 1 \ge
+\frac{\lambda-s}{s(1-\lambda)}`, and from :math:`(1-\eta)^{2T} \le \epsilon` with :math:`-\log(1-\eta) \le
+\frac\eta{1-\eta}`
 
 .. math:: T \ge \frac12\log\frac1\epsilon\cdot\frac{\lambda\bar\zeta/\sqrt\epsilon - 1}{1-\lambda} .
 
-For :math:`1 < \eta < 2` no :math:`z_t` with :math:`t \ge 1` is below :math:`z_1 = \lambda`, and for larger steps the mean
-diverges, so that the right-hand side is not positive. It is attained in the limit :math:`\epsilon \to 0`, up to a factor
-that tends to 1. (34) follows, with :math:`1 - \lambda \le p`.
+For :math:`1 < \eta < 2` no :math:`z_t` with :math:`t \ge 1` is below :math:`z_1 = \lambda`, and for larger steps the
+mean diverges, so that the right-hand side is not positive. It is attained in the limit :math:`\epsilon \to 0`, up to a
+factor that tends to 1. (34) follows, with :math:`1 - \lambda \le p`.
 
 **Derivation of the sharp form** ``sharp@common-start``, for clients that all start at 0. Now :math:`z_T =
-z_\infty(1 - (\lambda(1-\eta))^T)`, and the power is at most :math:`\sqrt\epsilon`; so :math:`s/(1-\sqrt\epsilon)` takes the
-place of :math:`s`.
+z_\infty(1 - (\lambda(1-\eta))^T)`, and the power is at most :math:`\sqrt\epsilon`; so :math:`s/(1-\sqrt\epsilon)` takes
+the place of :math:`s`.
 
-Instances: the recursion, with any step; for the law up to a constant the step that needs fewest iterations, along sweeps of
-:math:`\epsilon`, :math:`\bar\zeta` and :math:`\frac1p`; runs of gossip SGD by the exact engine, on complete graphs and rings.
+Instances: the recursion, with any step; for the law up to a constant the step that needs fewest iterations, along
+sweeps of :math:`\epsilon`, :math:`\bar\zeta` and :math:`\frac1p`; runs of gossip SGD by the exact engine, on complete
+graphs and rings.
 
 Source: Koloskova et al., 2020, Theorem 3, page 6, and appendix E, with :math:`\bar\zeta^2 = \|x^{(0)}\|^2` for
 :math:`\frac1n\|x^{(0)}\|^2` and :math:`\log\frac n\epsilon` for :math:`\log\frac1\epsilon` in the proof.
@@ -124,7 +128,7 @@ def mean_model(point: Params) -> dict[str, Any]:
 
 def recursion(point: Params) -> dict[str, Any]:
     """Return the error after some iterations with any step."""
-    rate, count = 1.0 / float(point["inverse"]), int(round(float(point["T"])))
+    rate, count = 1.0 / float(point["inverse"]), round(float(point["T"]))
     value, zeta, step = np.sqrt(1 - rate), float(point["zeta"]), float(point["step"])
     settled = step * value / (1 - value * (1 - step))
     apart = settled + (1 - settled) * (value * (1 - step)) ** count
@@ -179,9 +183,7 @@ SPREADS = Sweep("zeta", (1.0, 4.0, 16.0, 64.0, 256.0), BASE)
 
 def tuned(realise: Any, *sweeps: Sweep) -> Sweeps:
     """Return sweeps with the best step at every point."""
-    return Sweeps(
-        instances=Instances(space=SPACE, realise=realise, method=Method.EXACT, rational=False), sweeps=sweeps
-    )
+    return Sweeps(instances=Instances(space=SPACE, realise=realise, method=Method.EXACT, rational=False), sweeps=sweeps)
 
 
 law = Le(zeta_bar * (1 - p) / (sqrt(eps) * p), BigO(T))
