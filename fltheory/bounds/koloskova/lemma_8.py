@@ -15,23 +15,23 @@ to 0, violates it at every small :math:`x > 0`.
 **Derivation of the corrected form.** :math:`\frac{21}{19}\bar\sigma^2` in place of :math:`\bar\sigma^2`, less than the
 3 of the proof. Let :math:`D_i = \nabla F_i(x_i, \xi_i) - \nabla F_i(x^\star, \xi_i)`, :math:`B` the mean over clients
 of :math:`\mathbb E\|D_i\|^2`, :math:`\Xi` that of :math:`\|x_i - \bar x\|^2`, :math:`r = \|\bar x - x^\star\|`,
-:math:`g = f(\bar x) - f^\star` and :math:`\Theta = \frac2n\sum_i\langle\bar x - x^\star, \nabla f_i(x_i)\rangle`. The
+:math:`g = f(\bar x) - f^\star` and :math:`\Phi = \frac2n\sum_i\langle\bar x - x^\star, \nabla f_i(x_i)\rangle`. The
 means of the gradients take part of :math:`B`, so that the variance of the mean is at most :math:`\frac1n(\sqrt V +
 \bar\sigma)^2` with :math:`V \le B - \|\frac1n\sum_i\nabla f_i(x_i)\|^2`. What is to be shown is then, for
 :math:`C = \frac{21}{19}`,
 
-.. math:: \eta B + \frac\eta n\bigl(2\sqrt B\bar\sigma + \bar\sigma^2\bigr) \le \Theta - g - \frac\mu2r^2 + 3L\Xi +
+.. math:: \eta B + \frac\eta n\bigl(2\sqrt B\bar\sigma + \bar\sigma^2\bigr) \le \Phi - g - \frac\mu2r^2 + 3L\Xi +
    \frac{\eta C\bar\sigma^2}n .
 
-Convexity and smoothness give :math:`\Theta \ge 2g + \mu r^2 - L\Xi` (as in the paper, with
-:math:`\frac1n\sum_i\|x_i - x^\star\|^2 = r^2 + \Xi`) and :math:`\Theta \ge 2g - L\Xi + \frac BL` (as
+Convexity and smoothness give :math:`\Phi \ge 2g + \mu r^2 - L\Xi` (as in the paper, with
+:math:`\frac1n\sum_i\|x_i - x^\star\|^2 = r^2 + \Xi`) and :math:`\Phi \ge 2g - L\Xi + \frac BL` (as
 :math:`F_i(x^\star) \ge F_i(x_i) + \langle\nabla F_i(x_i), x^\star - x_i\rangle + \frac1{2L}\|D_i\|^2`). The mean of
 both, and :math:`\frac B{2L} \le \frac43g + 2L\Xi` (split at :math:`\bar x`, with weights :math:`\frac43` and 4), leave
 at least :math:`\frac{7B}{8L}` on the right. As :math:`\frac7{8\eta L} - 1 \ge \frac{19}2`, the rest is :math:`2\sqrt
 B\bar\sigma \le \frac{19}2B + \frac2{19}\bar\sigma^2`.
 
 **Derivation of the sharp form** for equal models, :math:`x_i = \bar x`, and any :math:`\eta < \frac1L`. Now
-:math:`\Theta \ge 2g + \mu r^2` and :math:`\Theta \ge \frac{2B}L`, so that :math:`\frac BL` is left, and
+:math:`\Phi \ge 2g + \mu r^2` and :math:`\Phi \ge \frac{2B}L`, so that :math:`\frac BL` is left, and
 :math:`2\sqrt B\bar\sigma \le (\frac1{\eta L} - 1)B + (C - 1)\bar\sigma^2` for :math:`C = \frac1{1 - \eta L}`. The
 example above attains it for :math:`q \to 0`, at :math:`x = \frac{\eta L}{1 - \eta L}c` with :math:`\mu = qL`. So no
 lemma of this kind has :math:`\bar\sigma^2` without a constant, and :math:`\frac{21}{19}` is at least

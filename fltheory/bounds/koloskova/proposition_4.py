@@ -24,7 +24,7 @@ largest at :math:`t = 0`, where it is :math:`1 + \frac{2b+1}{b^2}`. So the seque
 **Derivation of the corrected form** ``corrected@lemma-12``. By the sharp form, steps need :math:`\frac{2b+1}{b^2} \le
 \frac p{16\tau}`, and :math:`b \ge \frac{33\tau}p` gives :math:`\frac{2b+1}{b^2} \le \frac p{33\tau}\bigl(2 +
 \frac1{33}\bigr)`, as :math:`p \le \tau`. Weights need :math:`\frac p{32\tau}` on the right, and :math:`b \ge
-\frac{65\tau}p` gives :math:`\frac p{65\tau}\bigl(2 + \frac1{65}\bigr)`. Geometric weights with :math:`a\eta \le
+\frac{65\tau}p` gives :math:`\frac p{65\tau}\bigl(2 + \frac1{65}\bigr)`. Geometric weights with :math:`\rho = a\eta \le
 \frac p{33\tau}` grow by :math:`\frac1{1-a\eta} \le 1 + \frac p{32\tau}`, since :math:`33\tau \ge 32\tau + p`.
 
 Instances: any :math:`p`, :math:`\tau`, scales, and offsets from the smallest one that is allowed.
@@ -47,16 +47,16 @@ from fltheory.problems.problem import Origin
 
 a = scalar("a", "a", "scale of the decreasing steps", domain="positive")
 b = scalar("b", "b", "offset of the decreasing steps", domain="positive")
-b_w = scalar("b_w", "b'", "offset of the increasing weights", domain="positive")
+b_w = scalar("b_w", r"\hat b", "offset of the increasing weights", domain="positive")
 s = scalar("s", "s", "any slowness", domain="positive")
 T = scalar("T", "T", "number of the last iteration", domain="integer>=0")
 step = scalar("step", r"\eta", "a constant step size", domain="positive")
-rate = scalar("rate", r"a\eta", "rate at which geometric weights grow", domain="positive")
+rate = scalar("rate", r"\rho", "rate at which geometric weights grow", domain="positive")
 eta = family("steps", r"\eta_{<0>}", "decreasing step sizes", first=0, shape=("iterations",), domain="positive")
 w = family("weights", "w_{<0>}", "increasing weights", first=0, shape=("iterations",), domain="positive")
-same_eta = family("same_steps", r"\eta'_{<0>}", "constant step sizes", first=0, shape=("iterations",))
-same_w = family("same_weights", "w'_{<0>}", "constant weights", first=0, shape=("iterations",))
-geometric = family("geometric", "w''_{<0>}", "geometric weights", first=0, shape=("iterations",))
+same_eta = family("same_steps", "c_{<0>}", "constant step sizes", first=0, shape=("iterations",))
+same_w = family("same_weights", "u_{<0>}", "constant weights", first=0, shape=("iterations",))
+geometric = family("geometric", "v_{<0>}", "geometric weights", first=0, shape=("iterations",))
 
 SEQUENCES = ((eta[t], a / (b + t)), (w[t], (b_w + t) ** 2))
 CONSTANT = ((same_eta[t], step), (same_w[t], 1))
