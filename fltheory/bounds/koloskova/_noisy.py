@@ -113,7 +113,10 @@ def _flat(values: Any) -> Any:
 
 def _made(point: Params, slopes: dict[str, Any]) -> Draws:
     number, share = point["n"], point["q"]
-    functions = Kinked(centre=_flat(point["centre"]), knot=_flat(point["knot"]), **slopes)
+    centre, knot = _flat(point["centre"]), _flat(point["knot"])
+    if point.get("alike") == "yes":  # one minimiser for all outcomes: no noise there
+        centre, knot = centre[:1] + 0 * centre, centre[:1] + 0 * knot
+    functions = Kinked(centre=centre, knot=knot, **slopes)
     chances = (1 - share, share)
     best = functions.minimiser([chances[k % 2] * ratio(point, 1, number) for k in range(2 * number)])
     return Draws(functions, number, chances, best)

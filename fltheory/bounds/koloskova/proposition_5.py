@@ -44,7 +44,7 @@ from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.koloskova._noisy import CLIENTS, CONVEX, draws, models, saddles, x, x_bar
 from fltheory.bounds.koloskova._symbols import f_bar, f_star, i, n, sigma_bar_sq
 from fltheory.bounds.quantities import family
-from fltheory.bounds.space import Params, Real, Space
+from fltheory.bounds.space import Choice, Params, Real, Space
 from fltheory.bounds.symbols import L
 
 grad_f = family("grad_f", r"\nabla f_{<0>}(x_{<0>})", "gradient of a client at its model", shape=("clients", "dim"))
@@ -112,5 +112,5 @@ claim = Claim(
             note="a sum of roots, squared; each constant is the best one",
         ),
     ),
-    check=Instances(space=Space(CONVEX), realise=partial(realise, convex=True)),
+    check=Instances(space=Space({**CONVEX, "alike": Choice(("no", "yes"))}), realise=partial(realise, convex=True)),
 )
