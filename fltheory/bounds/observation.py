@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.algorithms.base import Algorithm
 from fltheory.errors import InvalidParameter, MissingConstants, NotApplicable
@@ -317,6 +318,10 @@ class Observation:
         The algorithm to take where none is given and a learning rate is asked for.
     conditions
         Conditions that are no relation between symbols: what the algorithm, the noise or the participation has to be.
+    exceeds
+        ``gap`` or ``distance_sq`` if the left side is at least that of a model which the run yields, such as an average
+        of its iterates, so that the bound is one on the gap of that model as well. Not needed where the left side is
+        one of these curves of the run itself.
     """
 
     quantities: Callable[[Facts], Mapping[Any, Any]]
@@ -326,3 +331,7 @@ class Observation:
     record: Mapping[str, bool] = field(default_factory=dict)
     algorithm: Callable[[], Algorithm] | None = None
     conditions: Callable[[Facts], Sequence[Requirement]] = lambda facts: ()
+    exceeds: str = ""
+
+    def __post_init__(self) -> None:
+        arguments.choice("Observation", "exceeds", self.exceeds, ("", "gap", "distance_sq"))

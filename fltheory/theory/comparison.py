@@ -165,8 +165,12 @@ def compare(
     seed: int,
     radius: float | None,
     constants: Mapping[str, Any],
+    strict: bool = True,
 ) -> Comparison:
-    """Return both sides of a form along an experiment; see :meth:`~fltheory.theory.theorem.Theorem.compare`."""
+    """Return both sides of a form along an experiment; see :meth:`~fltheory.theory.theorem.Theorem.compare`.
+
+    Unless ``strict`` is set, declared constants that the statement makes no use of are ignored.
+    """
     if run is None:
         wanted = {**observation.record, **({"models": True} if "w_star" in constants else {})}
         run = _run(experiment, Record(**wanted), engine, replicates, seed)
@@ -174,11 +178,11 @@ def compare(
     setting = observation.about(facts)
     env = {_name(key): value for key, value in observation.quantities(facts).items()}
     unknown = constants.keys() - facts.used - env.keys()
-    if unknown:
+    if unknown and strict:
         raise InvalidParameter(
             f"{id_} makes no use of {', '.join(sorted(unknown))}; it can be told {', '.join(sorted(facts.found))}"
         )
-    for name in constants.keys() - facts.used:
+    for name in constants.keys() - facts.used - unknown:
         env[name] = constants[name]
         facts.found[name] = Constant(constants[name], Origin.DECLARED, "declared by the user")
     _require_all(claim, form, env, type(experiment.problem).__name__)
