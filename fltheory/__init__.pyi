@@ -81,7 +81,7 @@ from fltheory.simulation.trajectories import Trajectories as Trajectories
 from fltheory.simulation.tuning import tune_rate as tune_rate
 from fltheory.theory.bound import Bound as Bound
 from fltheory.theory.comparison import Comparison as Comparison
-from fltheory.theory.guarantees import Guarantee as Guarantee
+from fltheory.theory.guarantee import Guarantee as Guarantee
 from fltheory.theory.guarantees import Guarantees as Guarantees
 from fltheory.theory.theorem import Theorem as Theorem
 from fltheory.theory.theorem import theorem as theorem

@@ -53,6 +53,10 @@ LEVEL = 0.99
 MEASURABLE = ("mu", "L", "sigma_sq")
 
 
+class NoRun(NotApplicable):
+    """Something was asked for that is known only after the run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """A condition of a statement on an experiment.
@@ -117,6 +121,7 @@ class Facts:
         self.found: dict[str, Constant] = {}
         self.used: set[str] = set()
         self._measured: Mapping[str, Constant] | None = None
+        self._known: Mapping[str, Constant] | None = None
 
     @classmethod
     def of(
@@ -149,7 +154,7 @@ class Facts:
     def run(self) -> Trajectories:
         """The run; only where there is one."""
         if self._run is None:
-            raise NotApplicable("this quantity belongs to a run, and none was given")
+            raise NoRun("this quantity belongs to a run, and none was given")
         return self._run
 
     @property
@@ -190,6 +195,11 @@ class Facts:
             raise MissingConstants(missing, where=type(self.problem).__name__)
         return values
 
+    def _of_problem(self) -> Mapping[str, Constant]:
+        if self._known is None:
+            self._known = self.problem.constants()
+        return self._known
+
     def _declared(self, name: str) -> Any:
         self.used.add(name)
         return self.given[name]
@@ -202,7 +212,7 @@ class Facts:
             self.found[name] = Constant(self._declared(name), Origin.DECLARED, "declared by the user")
         elif name in self._ball:
             self.found[name] = self._ball[name]
-        elif key in (known := self.problem.constants()):
+        elif key in (known := self._of_problem()):
             self.found[name] = known[key]
         elif name in MEASURABLE:
             self.found[name] = self._measure()[name]

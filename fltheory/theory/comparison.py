@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 AGREE = 1e-9
 """Learning rates that differ by less, relatively, are the same."""
 
+OWN_RATE = "learning rate of the theorem"
+"""Name of the condition that an experiment has the rate that the theorem prescribes."""
+
 ROUNDING = 1e-9
 """Relative excess of the left side that is put down to rounding."""
 
@@ -252,11 +255,15 @@ def _name(key: Any) -> str:
 
 
 def _prescribed(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Requirement:
-    name, experiment = "learning rate of the theorem", facts.experiment
     try:
         rate = prescribe(facts)
     except InvalidParameter as error:  # constants outside of their range give no rate, such as a negative mu
-        return Requirement(name, False, f"it prescribes none here: {error}", Origin.COMPUTED)
+        return Requirement(OWN_RATE, False, f"it prescribes none here: {error}", Origin.COMPUTED)
+    return keeps_to(rate, facts.experiment)
+
+
+def keeps_to(rate: Schedule, experiment: Experiment) -> Requirement:
+    """Return whether an experiment has the learning rate that a theorem prescribes."""
     steps = experiment.participation.local_steps
     for index in range(experiment.rounds):
         since = index - experiment.participation.restart_before(index)
@@ -264,8 +271,8 @@ def _prescribed(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Require
         for want, have in np.broadcast(rates_of(rate, since, steps), experiment.rates_at(index)):
             if abs(want - have) > AGREE * abs(want):
                 value = f"in round {index} it prescribes {want:.6g}, the experiment has {have:.6g}"
-                return Requirement(name, False, value, Origin.COMPUTED)
-    return Requirement(name, True, f"{rates_of(rate, 0, 1)[0]:.6g} in the first round", Origin.COMPUTED)
+                return Requirement(OWN_RATE, False, value, Origin.COMPUTED)
+    return Requirement(OWN_RATE, True, f"{rates_of(rate, 0, 1)[0]:.6g} in the first round", Origin.COMPUTED)
 
 
 def _domains(form: Form, env: Mapping[str, Any], facts: Facts) -> list[Requirement]:

@@ -8,138 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from fltheory._internal.arguments import Floats
 from fltheory.simulation.trajectories import Trajectories, library
-from fltheory.theory.bound import RATE_NOTE
-from fltheory.theory.comparison import Comparison
+from fltheory.theory.guarantee import PRESCRIBED, Guarantee, Inapplicable
 from fltheory.theory.standing import Standing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-GIVEN, PRESCRIBED = "given", "prescribed"
-"""Learning rates at which theorems are evaluated: that of the experiment, and the theorem's own."""
-
 COLUMNS = ("theorem", "rate", "what is bounded", "bound", "exact", "bound/exact", "gap at most", "rounds to accuracy")
 """Columns of the table."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Guarantee:
-    """One form of a theorem whose assumptions hold, at one learning rate, after the last round.
-
-    Parameters
-    ----------
-    id, variant, title
-        The statement and its form.
-    setting
-        ``given`` (the experiment's rate) or ``prescribed`` (the theorem's own).
-    algorithm
-        What was run: the experiment's algorithm, or the theorem's own where it is not about that one.
-    rates
-        The first and the last learning rate.
-    standing
-        What the bound is worth, see :class:`~fltheory.theory.standing.Standing`.
-    evidence
-        What is known about the form, in words.
-    quantity
-        What is bounded, in words.
-    bound, exact
-        The bound, and the same quantity of the run.
-    gap_curve
-        Bound on the gap of a model that the run yields, at ``compared.rounds``; ``None`` where what is bounded has no
-        known relation to a gap.
-    rounds_to_accuracy
-        Rounds after which the theorem guarantees the accuracy; ``None`` if it does not within the run.
-    exact_rounds_to_accuracy
-        Rounds after which the gap of the same run is at most the accuracy.
-    compared
-        Both sides in all rounds, every constant and every assumption.
-    """
-
-    id: str
-    variant: str
-    title: str
-    setting: str
-    algorithm: str
-    rates: tuple[float, float]
-    standing: Standing
-    evidence: str
-    quantity: str
-    bound: float
-    exact: float
-    gap_curve: Floats | None = field(repr=False)
-    rounds_to_accuracy: int | None
-    exact_rounds_to_accuracy: int | None
-    compared: Comparison = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """Id and form."""
-        return f"{self.id} ({self.variant})"
-
-    @property
-    def tightness(self) -> float:
-        """Bound over exact value; 1 is the best that a bound can be."""
-        if self.exact == 0:
-            return 1.0 if self.bound == 0 else math.inf
-        return self.bound / self.exact
-
-    @property
-    def gap_bound(self) -> float | None:
-        """Bound on the gap of a model after the last round."""
-        return None if self.gap_curve is None else float(self.gap_curve[-1])
-
-    @property
-    def rate_in_words(self) -> str:
-        """Whose rate it is, and its first and last value."""
-        first, last = self.rates
-        return f"{self.setting}: " + (f"{first:.4g}" if first == last else f"{first:.4g} to {last:.4g}")
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain values; a ratio that is not finite is ``None``."""
-        return {
-            "id": self.id,
-            "variant": self.variant,
-            "title": self.title,
-            "setting": self.setting,
-            "algorithm": self.algorithm,
-            "first_rate": self.rates[0],
-            "last_rate": self.rates[1],
-            "standing": self.standing.value,
-            "evidence": self.evidence,
-            "quantity": self.quantity,
-            "bound": self.bound,
-            "exact": self.exact,
-            "tightness": self.tightness if math.isfinite(self.tightness) else None,
-            "gap_bound": self.gap_bound,
-            "rounds_to_accuracy": self.rounds_to_accuracy,
-            "exact_rounds_to_accuracy": self.exact_rounds_to_accuracy,
-            "assumptions": [
-                {"name": one.name, "value": one.value, "origin": one.origin.value} for one in self.compared.assumptions
-            ],
-        }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Inapplicable:
-    """A form that says nothing about the experiment at one learning rate, and why.
-
-    ``reasons`` are the assumptions that fail, each with its value, or the sentence with which the theorem refuses the
-    setting (with an empty value).
-    """
-
-    id: str
-    variant: str
-    setting: str
-    reasons: tuple[tuple[str, str], ...]
-
-    @property
-    def why(self) -> str:
-        """The reasons in one line."""
-        return "; ".join(f"{name} ({value})" if value else name for name, value in self.reasons)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -200,7 +77,7 @@ class Guarantees:
     def __getitem__(self, name: str) -> Guarantee:
         """Return the tightest evaluation of an id, or of an id and form such as ``li.theorem-1 (sharp)``."""
         for one in self.guarantees:
-            if name in (one.id, one.name):
+            if name in (one.id, one.name, *(f"{one.id} ({variant})" for variant in one.variants)):
                 return one
         raise KeyError(f"{name!r}; there are {', '.join(dict.fromkeys(one.name for one in self.guarantees))}")
 
@@ -245,7 +122,7 @@ class Guarantees:
         """Return the parts of the table with their headings; parts without rows are left out."""
         parts = [
             ("valid bounds, the tightest first", self.ranked),
-            (f"rates ({RATE_NOTE})", self.rates),
+            ("rates: the constants inside O() are not stated and taken as 1, so these are no guarantees", self.rates),
             ("bounds from below", self.of(Standing.LOWER)),
             ("not guarantees: refuted forms, and bounds that this run exceeds", self.failed),
         ]
@@ -263,17 +140,18 @@ class Guarantees:
             lines.append("no bound of the catalogue applies to this experiment at any of the rates")
         evidence = [(f"{one.standing.value}: {one.evidence}", one.name) for one in self.failed]
         lines += [f"{what}: {', '.join(dict.fromkeys(names))}" for what, names in gathered(evidence)]
-        lines += [f"not evaluated: {name}: {reason}" for name, reason in self.errors.items()]
+        lines += [f"not evaluated: {name}: {reason.splitlines()[0]}" for name, reason in self.errors.items()]
         lines += [f"does not apply: {', '.join(names)}: {why}" for why, names in self.refusals()]
         return lines
 
     def refusals(self) -> list[tuple[str, list[str]]]:
-        """Return why forms apply at no rate, each reason once with its forms, in the setting that comes closest."""
-        applied = {(one.id, one.variant) for one in self.guarantees}
+        """Return why forms apply at no rate, each reason once with its forms; at their own rate if they have one."""
+        applied = {(one.id, variant) for one in self.guarantees for variant in one.variants}
         closest: dict[tuple[str, str], Inapplicable] = {}
         for one in self.inapplicable:
             key = (one.id, one.variant)
-            if key not in applied and (key not in closest or len(one.reasons) < len(closest[key].reasons)):
+            # That another rate is asked for tells less than what is wrong at that rate.
+            if key not in applied and (key not in closest or one.setting == PRESCRIBED):
                 closest[key] = one
         by_reason = gathered((one.why, key) for key, one in closest.items())
         all_forms = gathered((id_, variant) for id_, variant in closest)
@@ -346,7 +224,7 @@ class Guarantees:
         rows = self.guarantees
         return {
             "id": [one.id for one in rows],
-            "variant": [one.variant for one in rows],
+            "forms": [" ".join(one.variants) for one in rows],
             "setting": [one.setting for one in rows],
             "standing": [one.standing.value for one in rows],
             "first_rate": [one.rates[0] for one in rows],
@@ -381,13 +259,3 @@ def gathered(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, list[Any]]]:
     for what, entry in pairs:
         found.setdefault(what, []).append(entry)
     return list(found.items())
-
-
-def first_at_most(values: Floats, places: Floats, limit: float) -> int | None:
-    """Return the place of the first value that is at most a limit.
-
-    >>> first_at_most(np.array([4.0, 1.0]), np.array([1.0, 2.0]), 2.0), first_at_most(np.array([4.0]), np.array([1.0]), 2.0)
-    (2, None)
-    """
-    below = np.flatnonzero(values <= limit)
-    return int(places[below[0]]) if below.size else None

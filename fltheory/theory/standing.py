@@ -1,7 +1,7 @@
 """What is known about a form of a statement: whether it may be relied on, and where that is known from.
 
-A published form may be false. Its verdict comes out of a check: out of a ledger, or out of the counterexamples that come
-with the package. A form that is known to be false guarantees nothing, however close it comes to a run.
+A published form may be false. Its verdict comes out of a check: out of a ledger, or out of the counterexamples that
+come with the package. A form that is known to be false guarantees nothing, however close it comes to a run.
 """
 
 from __future__ import annotations

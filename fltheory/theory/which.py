@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,21 +12,19 @@ from sympy.core.relational import GreaterThan, StrictGreaterThan
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory._internal.culprits import in_words
-from fltheory.algorithms.base import Algorithm
 from fltheory.bounds import catalogue
 from fltheory.bounds.claim import Form, Kind
 from fltheory.bounds.observation import FROM_PROBLEM, Observation
 from fltheory.bounds.plain_text import plain
 from fltheory.bounds.printing import latex
 from fltheory.bounds.quantities import declaration
-from fltheory.errors import Diverged, FltheoryError, InvalidParameter, NotApplicable
-from fltheory.simulation.engines import simulate
+from fltheory.errors import FltheoryError, InvalidParameter
 from fltheory.simulation.experiment import Experiment
-from fltheory.simulation.recording import Record
-from fltheory.simulation.schedules import Schedule, as_rate, rates_of
-from fltheory.simulation.trajectories import Trajectories
-from fltheory.theory.comparison import Comparison, compare
-from fltheory.theory.guarantees import GIVEN, PRESCRIBED, Guarantee, Guarantees, Inapplicable, first_at_most
+from fltheory.simulation.schedules import rates_of
+from fltheory.theory.comparison import Comparison
+from fltheory.theory.evaluation import Bench, Candidate, Evaluated, schedule_of
+from fltheory.theory.guarantee import Guarantee, Inapplicable, first_at_most, merged
+from fltheory.theory.guarantees import Guarantees
 from fltheory.theory.prescribed import reads_runs
 from fltheory.theory.standing import KnownVerdicts, Standing
 from fltheory.theory.theorem import Theorem
@@ -40,7 +37,8 @@ ACCURACY = 0.01
 def compare_theorems(
     experiment: Experiment,
     *,
-    pattern: str = "*",
+    pattern: str | Sequence[str] = "*",
+    own_algorithms: bool = True,
     label: str | None = None,
     accuracy: float | None = None,
     engine: str | None = None,
@@ -64,7 +62,9 @@ def compare_theorems(
     experiment
         Any problem, algorithm, participation and learning rate.
     pattern
-        Statements to look at, such as ``li.*``.
+        Statements to look at, such as ``li.*``; one pattern or several.
+    own_algorithms
+        Whether theorems about another algorithm are evaluated with that one.
     label
         Name in table and figure; the algorithm's own if not given.
     accuracy
@@ -94,205 +94,95 @@ def compare_theorems(
     owner = "compare_theorems"
     if accuracy is not None:
         accuracy = arguments.real(owner, "accuracy", accuracy, low=0, open_low=True)
-    entries = catalogue.select([pattern], catalogue.folders(claims))
-    verdicts = KnownVerdicts(ledger)
-    bench = _Bench(experiment, engine=engine, replicates=replicates, seed=seed, radius=radius, constants=constants)
-    known = set(FROM_PROBLEM)
-    reference = bench.reference()
-    if accuracy is None and reference is not None and reference.gap is not None:
-        accuracy = ACCURACY * float(reference.gap[:, 0].mean()) or None
-    rows: list[Guarantee] = []
-    inapplicable: list[Inapplicable] = []
     errors: dict[str, str] = {}
-    for entry in entries:
-        if not reads_runs(entry):
-            continue
-        try:
-            statement = Theorem(entry.load(), entry)
-            known |= {quantity.name for quantity in statement.symbols}
-        except Exception as error:  # a theorem that is broken must not cost the table
-            errors[entry.id] = in_words(error)
-            continue
-        for form in statement.claim.forms:
-            observation = form.observation or statement.claim.observation
-            if observation is None:
-                continue
-            name = f"{entry.id} ({form.variant})"
-            try:
-                for found in bench.evaluated(statement, form, observation):
-                    if isinstance(found, Inapplicable):
-                        inapplicable.append(found)
-                    else:
-                        rows.append(_guarantee(statement, form, observation, found, verdicts, accuracy))
-            except Exception as error:
-                errors[name] = str(error) if isinstance(error, FltheoryError) else in_words(error)
+    chosen = candidates(pattern, claims=claims, errors=errors)
+    known = FROM_PROBLEM.keys() | {symbol.name for one in chosen for symbol in one.statement.symbols}
     unknown = sorted(constants.keys() - known)
     if unknown:
         raise InvalidParameter(
             f"{owner}: no statement that was looked at has a constant {', '.join(unknown)}; "
             "fltheory show ID lists the symbols of a statement"
         )
-    rows.sort(key=lambda one: (one.tightness, one.id))
-    return Guarantees(
+    bench = Bench(experiment, engine=engine, replicates=replicates, seed=seed, radius=radius, constants=constants)
+    return _guarantees(
+        bench,
+        chosen,
         label=label or experiment.algorithm.title,
-        rounds=experiment.rounds,
+        own_algorithms=own_algorithms,
         accuracy=accuracy,
-        guarantees=tuple(rows),
+        verdicts=KnownVerdicts(ledger),
+        errors=errors,
+    )
+
+
+def candidates(
+    pattern: str | Sequence[str] = "*", *, claims: catalogue.Folders = (), errors: dict[str, str] | None = None
+) -> list[Candidate]:
+    """Return the forms of all statements that can be read off a run; files that cannot be loaded go into ``errors``."""
+    patterns = [pattern] if isinstance(pattern, str) else list(pattern)
+    found: list[Candidate] = []
+    for entry in catalogue.select(patterns, catalogue.folders(claims)):
+        if not reads_runs(entry):
+            continue
+        try:
+            statement = Theorem(entry.load(), entry)
+        except Exception as error:  # a file that is broken must not cost the table
+            if errors is None:
+                raise
+            errors[entry.id] = in_words(error)
+            continue
+        for form in statement.claim.forms:
+            observation = form.observation or statement.claim.observation
+            if observation is not None:
+                found.append(Candidate(statement, form, observation))
+    return found
+
+
+def guarantees_on(experiment: Experiment, chosen: Sequence[Candidate], verdicts: KnownVerdicts) -> Guarantees:
+    """Return what some forms say about an experiment with its own algorithm."""
+    bench = Bench(experiment, engine=None, replicates=100, seed=0, radius=None, constants={})
+    title = experiment.algorithm.title
+    return _guarantees(bench, chosen, label=title, own_algorithms=False, accuracy=None, verdicts=verdicts, errors={})
+
+
+def _guarantees(
+    bench: Bench,
+    chosen: Sequence[Candidate],
+    *,
+    label: str,
+    own_algorithms: bool,
+    accuracy: float | None,
+    verdicts: KnownVerdicts,
+    errors: dict[str, str],
+) -> Guarantees:
+    reference = bench.reference()
+    if accuracy is None and reference is not None and reference.gap is not None:
+        accuracy = ACCURACY * float(reference.gap[:, 0].mean()) or None
+    rows: list[Guarantee] = []
+    inapplicable: list[Inapplicable] = []
+    for one in chosen:
+        try:
+            for found in bench.evaluated(one, own_algorithms=own_algorithms):
+                if isinstance(found, Inapplicable):
+                    inapplicable.append(found)
+                else:
+                    rows.append(_guarantee(one, found, verdicts, accuracy))
+        except Exception as error:  # a form that is broken must not cost the table
+            errors[one.name] = str(error) if isinstance(error, FltheoryError) else in_words(error)
+    return Guarantees(
+        label=label,
+        rounds=bench.experiment.rounds,
+        accuracy=accuracy,
+        guarantees=tuple(merged(sorted(rows, key=lambda row: (row.tightness, row.id)))),
         inapplicable=tuple(inapplicable),
         errors=errors,
         run=reference,
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Evaluated:
-    """A form beside a run that meets its assumptions."""
-
-    compared: Comparison
-    experiment: Experiment
-    setting: str
-
-
-class _Bench:
-    """Runs the experiment with the rates and algorithms of the theorems, every combination once."""
-
-    def __init__(
-        self,
-        experiment: Experiment,
-        *,
-        engine: str | None,
-        replicates: int,
-        seed: int,
-        radius: float | None,
-        constants: Mapping[str, Any],
-    ) -> None:
-        self.experiment = experiment
-        self._engine = engine
-        self._options: dict[str, Any] = {"replicates": replicates, "seed": seed}
-        self._radius = radius
-        self._constants = constants
-        self._runs: dict[tuple[Any, ...], Trajectories | FltheoryError] = {}
-
-    def reference(self) -> Trajectories | None:
-        """Return the run of the experiment itself; ``None`` if it diverges."""
-        try:
-            return self._run(self.experiment, Record())
-        except Diverged:
-            return None
-
-    def evaluated(self, statement: Theorem, form: Form, observation: Observation) -> list[_Evaluated | Inapplicable]:
-        """Return a form beside every run that it may be about: the given rate and its own, and its own algorithm."""
-        found = self._with(self.experiment.algorithm, statement, form, observation)
-        if any(isinstance(one, _Evaluated) for one in found) or observation.algorithm is None:
-            return found
-        own = observation.algorithm()
-        if repr(own) == repr(self.experiment.algorithm):
-            return found
-        second = self._with(own, statement, form, observation)
-        return second if any(isinstance(one, _Evaluated) for one in second) else found
-
-    def _with(
-        self, algorithm: Algorithm, statement: Theorem, form: Form, observation: Observation
-    ) -> list[_Evaluated | Inapplicable]:
-        chosen = dataclasses.replace(self.experiment, algorithm=algorithm)
-        found = [self._one(chosen, GIVEN, statement, form, observation)]
-        if observation.rate is None:
-            return found
-        try:
-            rate = statement.rate_for(
-                chosen.problem,
-                chosen.participation,
-                algorithm=algorithm,
-                rounds=chosen.rounds,
-                radius=self._radius,
-                variant=form.variant,
-                **self._constants,
-            )
-        except NotApplicable as error:
-            return [*found, _refused(statement, form, PRESCRIBED, error)]
-        except ZeroDivisionError:
-            reason = "its rate divides by a constant that is 0 here, such as mu"
-            return [*found, _refused(statement, form, PRESCRIBED, reason)]
-        except InvalidParameter as error:  # such as a rate that is not positive
-            return [*found, _refused(statement, form, PRESCRIBED, f"it prescribes no rate here: {error}")]
-        own = dataclasses.replace(chosen, rate=rate)
-        if _all_rates(own) == _all_rates(chosen):
-            return found
-        return [*found, self._one(own, PRESCRIBED, statement, form, observation)]
-
-    def _one(
-        self, experiment: Experiment, setting: str, statement: Theorem, form: Form, observation: Observation
-    ) -> _Evaluated | Inapplicable:
-        wanted = {**observation.record, **({"models": True} if "w_star" in self._constants else {})}
-        try:
-            compared = compare(
-                statement.id,
-                statement.claim,
-                form,
-                observation,
-                experiment,
-                self._run(experiment, Record(**wanted)),
-                engine=None,
-                replicates=1,
-                seed=0,
-                radius=self._radius,
-                constants=self._constants,
-                strict=False,
-            )
-        except (NotApplicable, Diverged) as error:
-            return _refused(statement, form, setting, error)
-        if compared.unmet:
-            reasons = tuple((one.name, one.value) for one in compared.unmet)
-            return Inapplicable(id=statement.id, variant=form.variant, setting=setting, reasons=reasons)
-        return _Evaluated(compared, experiment, setting)
-
-    def _run(self, experiment: Experiment, record: Record) -> Trajectories:
-        """Return a run, each only once; one that failed fails again."""
-        same = experiment.algorithm is self.experiment.algorithm
-        key = ("" if same else repr(experiment.algorithm), _all_rates(experiment), repr(record))
-        if key not in self._runs:
-            try:
-                self._runs[key] = self._simulated(experiment, record)
-            except FltheoryError as error:
-                self._runs[key] = error
-        found = self._runs[key]
-        if isinstance(found, FltheoryError):
-            raise found
-        return found
-
-    def _simulated(self, experiment: Experiment, record: Record) -> Trajectories:
-        if self._engine is not None:
-            return simulate(experiment, engine=self._engine, record=record, **self._options)
-        try:
-            return simulate(experiment, engine="exact", record=record, sampled="error", **self._options)
-        except NotApplicable:
-            return simulate(experiment, engine="monte_carlo", record=record, **self._options)
-
-
-def _refused(statement: Theorem, form: Form, setting: str, reason: FltheoryError | str) -> Inapplicable:
-    return Inapplicable(id=statement.id, variant=form.variant, setting=setting, reasons=((str(reason), ""),))
-
-
-def _all_rates(experiment: Experiment) -> tuple[tuple[float, ...], ...]:
-    """Return the rates of all local steps of all rounds, as far as they differ within a round."""
-    steps, rate = experiment.participation.local_steps, _schedule(experiment)
-    return tuple(tuple(dict.fromkeys(rates_of(rate, tau, steps))) for tau in range(experiment.rounds))
-
-
-def _schedule(experiment: Experiment) -> Schedule:
-    return as_rate(experiment.rate)
-
-
-def _guarantee(
-    statement: Theorem,
-    form: Form,
-    observation: Observation,
-    found: _Evaluated,
-    verdicts: KnownVerdicts,
-    accuracy: float | None,
-) -> Guarantee:
+def _guarantee(one: Candidate, found: Evaluated, verdicts: KnownVerdicts, accuracy: float | None) -> Guarantee:
     """Return a row of the table."""
-    compared, experiment = found.compared, found.experiment
+    compared, experiment, statement, form = found.compared, found.experiment, one.statement, one.form
     evidence = verdicts.of(statement.id, form.variant)
     lower = isinstance(form.relations[0], GreaterThan | StrictGreaterThan)
     if evidence.refuted:
@@ -305,19 +195,19 @@ def _guarantee(
         standing = Standing.RATE
     else:
         standing = Standing.BOUND
-    gap = None if lower or standing is Standing.RATE else _on_gap(compared, observation)
+    gap = _on_gap(compared, one.observation) if standing is Standing.BOUND else None
     places = _rounds(compared, experiment.rounds)
     reached = seen = None
     if gap is not None and accuracy is not None:
         reached = first_at_most(gap, places, accuracy)
         curve = compared.run.gap
         if curve is not None:
-            seen = first_at_most(curve.mean(axis=0), np.arange(curve.shape[1]), accuracy)
+            seen = first_at_most(curve.mean(axis=0), np.arange(float(curve.shape[1])), accuracy)
     sides = (float(compared.right[-1]), float(compared.left[-1]))
-    steps, rate = experiment.participation.local_steps, _schedule(experiment)
+    steps, rate = experiment.participation.local_steps, schedule_of(experiment)
     return Guarantee(
         id=statement.id,
-        variant=form.variant,
+        variants=(form.variant,),
         title=statement.title,
         setting=found.setting,
         algorithm=experiment.algorithm.title,
@@ -327,6 +217,7 @@ def _guarantee(
         quantity=_quantity(form),
         bound=sides[1] if lower else sides[0],
         exact=sides[0] if lower else sides[1],
+        gap_rounds=places,
         gap_curve=gap,
         rounds_to_accuracy=reached,
         exact_rounds_to_accuracy=seen,
