@@ -204,8 +204,10 @@ def compare(
         met.append(
             Requirement("the right-hand side is finite", False, f"it is {right[round_ - 1]:g} in round {round_}")
         )
-    axis = np.asarray(env[_name(observation.axis)], dtype=float) if observation.axis is not None else None
-    rounds = np.arange(1.0, len(left) + 1.0) if axis is None or axis.ndim == 0 else axis
+    rounds = np.arange(1.0, len(left) + 1.0)
+    if observation.axis is not None:
+        axis = np.atleast_1d(np.asarray(env[_name(observation.axis)], dtype=float))
+        rounds = axis if axis.shape == left.shape else rounds
     return Comparison(
         id=id_,
         variant=form.variant,
