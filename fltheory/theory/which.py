@@ -83,7 +83,7 @@ def compare_theorems(
     Examples
     --------
     >>> import fltheory as fl
-    >>> problem = fl.noisy_quadratic(dim=3, num_clients=2, mu=1.0, L=4.0, client_drift_sq=0.5)
+    >>> problem = fl.client_quadratics(dim=3, num_clients=2, mu=1.0, L=4.0, dissimilarity=0.0)
     >>> participation = fl.Participation(num_clients=2, local_steps=2)
     >>> experiment = fl.Experiment(
     ...     problem=problem, algorithm=fl.FedAvg(), participation=participation, rounds=20, rate=0.05)
