@@ -12,7 +12,7 @@ import typer
 from fltheory._internal.files import sole_writer, usable, write_json
 from fltheory.cli.options import LEDGER, Algorithms, Claims, Quiet
 from fltheory.cli.output import labelled
-from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
+from fltheory.cli.terminal import complain, progress
 from fltheory.errors import FltheoryError
 
 if TYPE_CHECKING:
@@ -170,6 +170,10 @@ def _write(document: dict[str, Any], found: list[Guarantees], directory: Path) -
 
 
 def _print(found: Guarantees) -> None:
+    """Print the table: cells that wrap on a terminal, a line per row for other programs."""
+    if not sys.stdout.isatty():
+        typer.echo(f"{found}\n")
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -177,14 +181,14 @@ def _print(found: Guarantees) -> None:
 
     from fltheory.theory.guarantees import COLUMNS
 
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    console = Console()
     console.print(Text(found.heading, style="bold"), soft_wrap=True)
     for heading, rows in found.sections():
         table = Table(
             title=Text(heading), title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
         )
         for place, column in enumerate(COLUMNS):
-            table.add_column(column, justify="right" if place > 2 else "left")
+            table.add_column(column, justify="right" if place > 2 else "left", no_wrap=place > 2)
         for row in found.cells(rows):
             table.add_row(*(Text(cell) for cell in row))
         console.print(table)

@@ -15,7 +15,7 @@ from fltheory.theory.standing import Standing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLUMNS = ("theorem", "rate", "what is bounded", "bound", "exact", "bound/exact", "gap at most", "rounds to accuracy")
+COLUMNS = ("theorem", "rate", "what is bounded", "bound", "exact", "bound/exact", "gap at most", "rounds needed")
 """Columns of the table."""
 
 
@@ -88,10 +88,10 @@ class Guarantees:
                 one.name,
                 one.rate_in_words + (f", {one.algorithm}" if one.algorithm != self.label_algorithm else ""),
                 one.quantity,
-                f"{one.bound:.3e}",
-                f"{one.exact:.3e}",
+                f"{one.bound:.2e}",
+                f"{one.exact:.2e}",
                 f"{one.tightness:.3g}",
-                "-" if one.gap_bound is None else f"{one.gap_bound:.3e}",
+                "-" if one.gap_bound is None else f"{one.gap_bound:.2e}",
                 self._reached(one),
             )
             for one in rows
