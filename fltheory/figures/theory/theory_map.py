@@ -15,7 +15,7 @@ bound at all. All of this is ours.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,12 +59,12 @@ PANELS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
 """What is varied: the key, how it is called, and its values."""
 
 
-def compute(*, quick: bool, seed: int, claims: Folders = ()) -> dict[str, Any]:
+def compute(*, quick: bool, seed: int, ledger: Mapping[str, Any] | None = None, claims: Folders = ()) -> dict[str, Any]:
     """Evaluate all bounds in all cells; nothing is random, the seed is unused."""
     del seed
     conditions = [2.0, 100.0] if quick else [2.0, 10.0, 100.0]
     rounds = 10 if quick else 20
-    verdicts = KnownVerdicts()
+    verdicts = KnownVerdicts(ledger)
     chosen = [
         one
         for one in candidates(claims=claims)
@@ -75,7 +75,7 @@ def compute(*, quick: bool, seed: int, claims: Folders = ()) -> dict[str, Any]:
     def cell(condition: float, setting: dict[str, Any]) -> dict[str, Any]:
         name = repr((condition, setting))
         if name not in known:
-            known[name] = _cell(condition, setting, rounds, chosen)
+            known[name] = _cell(experiment(condition, setting, rounds), chosen, verdicts)
         return known[name]
 
     maps = []
@@ -110,9 +110,9 @@ def experiment(condition: float, setting: Data, rounds: int) -> Experiment:
     )
 
 
-def _cell(condition: float, setting: Data, rounds: int, chosen: Sequence[Candidate]) -> dict[str, Any]:
+def _cell(run: Experiment, chosen: Sequence[Candidate], verdicts: KnownVerdicts) -> dict[str, Any]:
     """Return the best theorem of a cell, its bound and its ratio, and what all others guarantee."""
-    found = guarantees_on(experiment(condition, setting, rounds), chosen, KnownVerdicts())
+    found = guarantees_on(run, chosen, verdicts)
     best: dict[str, float] = {}
     for one in found.ranked:
         if one.gap_bound is not None:
@@ -200,6 +200,7 @@ study = Study(
     compute=compute,
     caption=caption,
     draw=draw,
+    needs_ledger=True,
     own_claims=True,
     weight=4,
 )
