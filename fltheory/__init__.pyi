@@ -83,9 +83,12 @@ from fltheory.simulation.trajectories import Trajectories as Trajectories
 from fltheory.simulation.tuning import tune_rate as tune_rate
 from fltheory.theory.bound import Bound as Bound
 from fltheory.theory.comparison import Comparison as Comparison
+from fltheory.theory.guarantee import Guarantee as Guarantee
+from fltheory.theory.guarantees import Guarantees as Guarantees
 from fltheory.theory.theorem import Theorem as Theorem
 from fltheory.theory.theorem import theorem as theorem
 from fltheory.theory.theorem import theorems as theorems
+from fltheory.theory.which import compare_theorems as compare_theorems
 from fltheory.validation.verdict import Counterexample as Counterexample
 from fltheory.validation.verdict import Decision as Decision
 from fltheory.validation.verdict import Verdict as Verdict
