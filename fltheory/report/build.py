@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import io
 import json
 import os
@@ -23,8 +24,9 @@ from fltheory.figures.style import SYMBOLS, WORDS
 from fltheory.report.findings import findings
 from fltheory.report.graph import svg
 from fltheory.report.sections import section
-from fltheory.report.wording import paper_name
+from fltheory.report.wording import SEVERITIES, paper_name, prose
 from fltheory.validation.summary import summary
+from fltheory.validation.swept import named
 
 _SEAL = "fltheory-page-without-its-key"
 _SEALED = re.compile(r"\b([0-9a-f]{64}) ([0-9a-f]{64})\b")
@@ -92,7 +94,7 @@ def build(
                     {c["id"]: c["uses"] for c in own},
                     {c["id"]: c["verdict"] for c in own},
                     paper=tag,
-                    tips={c["id"]: f"{c['reference']}: {c['title']}\n{c['tip']}" for c in own},
+                    tips={c["id"]: f"{c['reference']}: {html.unescape(c['title'])}\n{c['tip']}" for c in own},
                 ),
                 "drawn": _figure(graphs[tag], "") if tag in graphs else None,
             }
@@ -108,6 +110,9 @@ def build(
         symbols=SYMBOLS,
         words=WORDS,
         methods=METHODS,
+        severities=SEVERITIES,
+        named=named,
+        prose=prose,
         kept=kept.as_posix(),
         ledger=ledger,
         seal=_SEAL,

@@ -13,8 +13,14 @@ from docutils.writers.html5_polyglot import HTMLTranslator, Writer
 
 from fltheory.report.formulas import display, mathml
 from fltheory.report.links import harmless
+from fltheory.report.wording import form_name
 
 _ROLES = re.compile(r":(?:class|func|mod|data|meth|attr):`~?\.?([^`]+)`")
+
+
+_VARIANT = r"(?:published|corrected|sharp)@\w[\w.-]*(?<=\w)"
+_FORM = re.compile(rf"``({_VARIANT})``|(?<![\w/@.-])({_VARIANT})")
+"""A form by its variant, as a literal or not."""
 
 
 class _Translator(HTMLTranslator):
@@ -43,8 +49,13 @@ def page(docstring: str) -> str:
     """Return the page of a claim as HTML: its docstring, read as reStructuredText."""
     writer = Writer()
     writer.translator_class = _Translator
-    text = without_roles(docstring)
+    text = "\n".join(map(_named, without_roles(docstring).split("\n")))
     return harmless(str(publish_parts(text, writer=writer, settings=copy.copy(_settings()))["body"]))
+
+
+def _named(line: str) -> str:
+    """Return a line with the names of forms in place of their variants, unless it is code."""
+    return line if ">>>" in line else _FORM.sub(lambda match: f"“{form_name(match[1] or match[2])}”", line)
 
 
 @functools.cache

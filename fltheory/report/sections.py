@@ -10,11 +10,12 @@ from typing import Any
 
 from fltheory.bounds import catalogue
 from fltheory.bounds.plain_text import plain
+from fltheory.bounds.printing import as_used
 from fltheory.bounds.quantities import Role, declared_in
 from fltheory.errors import WorkerLost
 from fltheory.report.formulas import mathml
 from fltheory.report.markup import page
-from fltheory.report.wording import equation, form_name, number, paper_name, why
+from fltheory.report.wording import equation, form_name, instance, number, paper_name, prose, ratio, settings, why
 from fltheory.validation.counterexamples import file_of, replay_command
 from fltheory.validation.summary import printed
 
@@ -40,8 +41,15 @@ def section(
         # Readings that differ in what is run, not in what is stated, show their formulas once.
         form["same"] = first.get(form["latex"], "")
         first.setdefault(form["latex"], form["name"])
+    for form in forms[1:]:
+        statement, *lines = form["mathml"]
+        own = [line for line in lines if line not in forms[0]["mathml"]]
+        # A definition that stands above is not repeated, where that saves more than it costs to say so.
+        if len(lines) - len(own) > 2:
+            form["mathml"], form["elsewhere"] = [statement, *own], forms[0]["name"]
     return {
         **entry,
+        "title": prose(entry["title"]),
         "verdict": printed(entry),
         "paper_name": paper_name(entry["paper"]),
         "page": _page(found),
@@ -59,9 +67,14 @@ def _form(form: Mapping[str, Any], kept: Path, folders: tuple[Path, ...]) -> dic
     return {
         **form,
         "name": form_name(form["variant"]),
+        "note": prose(form["note"]),
         "mathml": parts(form["latex"]),
+        "elsewhere": "",
+        "ratio": ratio(form),
+        "settings": settings(form),
         "why": why(form),
         "instance": _instance(counterexample) if counterexample else None,
+        "line": instance(counterexample.get("quantities", ())) if counterexample else "",
         "replay": replay_command(kept / file_of(form["id"], form["variant"]), folders),
     }
 
@@ -70,7 +83,7 @@ def _assumptions(entry: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the assumptions of all forms, each of them once."""
     found = {(a["name"], a["statement"]): a for form in entry["forms"] for a in form["assumptions"]}
     return [
-        {"name": name, "mathml": mathml(statement, block=False), "origin": a["origin"]}
+        {"name": prose(name), "mathml": mathml(statement, block=False), "origin": a["origin"]}
         for (name, statement), a in found.items()
     ]
 
@@ -97,13 +110,14 @@ def _symbols(found: catalogue.Entry | None) -> list[dict[str, str]]:
         claim = found.load()
     except Exception:  # the file of a claim may be a user's; its page says what is wrong
         return []
-    known = declared_in(claim.id, (part for form in claim.forms for part in form.parts()))
-    rows = []
+    expressions = [part for form in claim.forms for part in form.parts()]
+    known = declared_in(claim.id, expressions)
+    rows = {}
     for quantity in sorted(known.values(), key=lambda quantity: quantity.name):
-        if quantity.role is Role.INDEX:
-            continue
-        rows.append({"symbol": mathml(quantity.with_indices, block=False), "meaning": quantity.meaning})
-    return rows
+        if quantity.role is not Role.INDEX:
+            symbol = mathml(as_used(quantity, expressions), block=False)
+            rows[symbol, quantity.meaning] = {"symbol": symbol, "meaning": prose(quantity.meaning)}
+    return list(rows.values())
 
 
 def _page(found: catalogue.Entry | None) -> str:
