@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import inspect
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from fltheory.bounds.plain_text import plain
 from fltheory.bounds.printing import as_used
 from fltheory.bounds.quantities import Role, declared_in
 from fltheory.errors import WorkerLost
+from fltheory.report import notes
 from fltheory.report.formulas import mathml
 from fltheory.report.markup import page
 from fltheory.report.wording import equation, form_name, instance, number, paper_name, prose, ratio, settings, why
@@ -53,6 +55,7 @@ def section(
         "verdict": printed(entry),
         "paper_name": paper_name(entry["paper"]),
         "page": _page(found),
+        "notes": _notes(found),
         "symbols": _symbols(found),
         "assumptions": _assumptions(entry),
         "forms": forms,
@@ -118,6 +121,23 @@ def _symbols(found: catalogue.Entry | None) -> list[dict[str, str]]:
             symbol = mathml(as_used(quantity, expressions), block=False)
             rows[symbol, quantity.meaning] = {"symbol": symbol, "meaning": prose(quantity.meaning)}
     return list(rows.values())
+
+
+def _notes(found: catalogue.Entry | None) -> list[dict[str, str]]:
+    """Return the notes that a claim refers to."""
+    if found is None or not found.name:
+        return []
+    return [_note(name) for name in notes.targets(inspect.getdoc(found.module()) or "")]
+
+
+@functools.cache
+def _note(name: str) -> dict[str, str]:
+    """Return a note as the page shows it."""
+    return {
+        "id": notes.anchor(name),
+        "title": f"{notes.owner(name)}, {notes.title(name)}",
+        "page": page(notes.text(name)),
+    }
 
 
 def _page(found: catalogue.Entry | None) -> str:
