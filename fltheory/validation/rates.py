@@ -80,7 +80,7 @@ class Trend:
 
     @property
     def decision(self) -> Decision:
-        """Bounded, growing, or not to be told from this sweep; with a constant, below it everywhere or not."""
+        """Whether the ratio is bounded, grows or is undecided; with a constant, whether it stays below 1."""
         if self.firm and self.ratio > 1.0 + LOOSE:
             return Decision.VIOLATED
         if self.firm:
@@ -262,7 +262,7 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
 
 
 def _strength(trends: list[Trend], outcome: Decision) -> Strength:
-    """Return what the verdict on a rate rests on: exponents, unless every point was held against a constant."""
+    """Return what the verdict on a rate rests on: exponents, unless every point was compared with a constant."""
     if not all(t.firm for t in trends) or outcome is Decision.INCONCLUSIVE:
         return Strength.EXTRAPOLATED
     return Strength.REFUTED_FLOAT if outcome is Decision.VIOLATED else Strength.SEARCHED

@@ -37,7 +37,7 @@ BASE: Mapping[str, Any] = {
 }  # fmt: skip
 """Base of all sweeps: no source of error."""
 
-CAMPS = 0.5
+DISTANCE_OF_GROUPS = 0.5
 """Growth of two groups that pull apart: the steep eigenvalue of one is between a third and half of the other's."""
 
 LONG = 16384
@@ -153,7 +153,7 @@ def over_all_rounds(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
 
 def _in_camps(setting: Setting, loud: Mapping[str, Any]) -> dict[str, Any]:
     """Return a base with two groups: a condition number with room for them, or rounds for steps in between."""
-    return {**loud, "B": CAMPS, **({"kappa": 4.0} if setting.strongly else {"T": 8192})}
+    return {**loud, "B": DISTANCE_OF_GROUPS, **({"kappa": 4.0} if setting.strongly else {"T": 8192})}
 
 
 def _longer(setting: Setting, sweeps: tuple[Sweep, ...]) -> tuple[Sweep, ...]:
