@@ -6,7 +6,8 @@ the exact engine, the local paths are gradient steps. Directions are compared wi
 all clients complete five steps.
 
 The published figure is a drawing; centres, curvatures and learning rate are chosen here and stored with the numbers.
-Scheme C rescales displacements, not gradients, so it points exactly along the full update only as the learning rate tends to 0.
+Scheme C rescales displacements, not gradients, so it points exactly along the full update only as the
+learning rate tends to 0.
 """
 
 from __future__ import annotations
