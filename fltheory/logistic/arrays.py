@@ -260,6 +260,9 @@ def _samples(
     owner: str, first: str, second: str, features: Sequence[ArrayLike], labels: Sequence[ArrayLike], binary: bool
 ) -> Samples:
     """Return samples after a look at every array; messages name the client whose array is wrong."""
+    for field, value in ((first, features), (second, labels)):
+        if isinstance(value, str) or not hasattr(value, "__len__"):
+            raise arguments.fail(owner, field, "a list with one array per client", value)
     if len(features) != len(labels) or len(features) == 0:
         raise InvalidParameter(
             f"{owner}.{first} and {second} must have one array per client, got {len(features)} and {len(labels)}"
