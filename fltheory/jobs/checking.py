@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from fltheory._internal import arguments
 from fltheory._internal.executors import running_on
@@ -244,7 +244,7 @@ class Falsification:
     path: Path | None = None
 
     @property
-    def counterexample(self) -> Counterexample | None:
+    def counterexample(self) -> Counterexample | Any:
         """The counterexample, shrunk and confirmed; ``None`` if none was found."""
         return self.verdict.counterexample
 
@@ -318,6 +318,14 @@ class ReplayedCertificate:
     def as_json(self) -> dict[str, Any]:
         """Return the object that `replay --json` prints."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+@overload
+def replay(counterexample: Counterexample, *, claims: Folders = ()) -> Replayed: ...
+
+
+@overload
+def replay(counterexample: str | Path, *, claims: Folders = ()) -> Replayed | ReplayedCertificate: ...
 
 
 def replay(counterexample: str | Path | Counterexample, *, claims: Folders = ()) -> Replayed | ReplayedCertificate:

@@ -39,6 +39,14 @@ def _dimensions(curve: str) -> tuple[str, ...]:
     return ("replicate", "round", *DIMENSIONS.get(curve, ()))
 
 
+Curve = Floats | Any
+"""Type of a curve: an array, or ``None`` where it was not recorded.
+
+Most runs record most curves, so type checkers let ``run.gap[0]`` pass without asking whether it is ``None``, and still
+see an array where it is one.
+"""
+
+
 class Band(NamedTuple):
     """A mean with limits that hold for all rounds at once; for exact curves all three agree."""
 
@@ -106,30 +114,30 @@ class Trajectories:
     """
 
     algorithm: str
-    distance_sq: Floats | None = None
-    gap: Floats | None = None
-    gradient_norm_sq: Floats | None = None
-    loss: Floats | None = None
-    accuracy: Floats | None = None
+    distance_sq: Curve = None
+    gap: Curve = None
+    gradient_norm_sq: Curve = None
+    loss: Curve = None
+    accuracy: Curve = None
     uplink_bits: Floats
     downlink_bits: Floats
-    consensus_sq: Floats | None = None
-    average_gap: Floats | None = None
-    average_distance_sq: Floats | None = None
-    personal_gap: Floats | None = None
-    personal_loss: Floats | None = None
-    personal_accuracy: Floats | None = None
-    nonzeros: Floats | None = None
-    entropy: Floats | None = None
-    models: Floats | None = None
-    gradient_sq: Floats | None = None
-    local_models: Floats | None = None
-    mean_iterate: Floats | None = None
-    mean_iterate_gap: Floats | None = None
-    mean_iterate_distance_sq: Floats | None = None
-    mean_iterate_loss: Floats | None = None
-    model_mean: Floats | None = None
-    model_covariance: Floats | None = None
+    consensus_sq: Curve = None
+    average_gap: Curve = None
+    average_distance_sq: Curve = None
+    personal_gap: Curve = None
+    personal_loss: Curve = None
+    personal_accuracy: Curve = None
+    nonzeros: Curve = None
+    entropy: Curve = None
+    models: Curve = None
+    gradient_sq: Curve = None
+    local_models: Curve = None
+    mean_iterate: Curve = None
+    mean_iterate_gap: Curve = None
+    mean_iterate_distance_sq: Curve = None
+    mean_iterate_loss: Curve = None
+    model_mean: Curve = None
+    model_covariance: Curve = None
     exact: bool = False
     conditional: bool = False
     provenance: Mapping[str, Any] = field(default_factory=dict)

@@ -155,7 +155,7 @@ def test_what_cannot_be_evaluated_is_no_number(wrong: dict[str, object], message
 
 
 def test_arguments_of_another_type_are_refused_with_words() -> None:
-    with pytest.raises(fl.InvalidParameter, match="named by its id, such as .*, got 3"):
+    with pytest.raises(fl.InvalidParameter, match=r"named by its id, such as .*, got 3"):
         fl.theorem(3)  # type: ignore[arg-type]
     with pytest.raises(fl.InvalidParameter, match=r"bound.part must be an integer in \[0, 0\], got part='x'"):
         fl.theorem("ruan.theorem-3.1").bound(part="x")  # type: ignore[arg-type]
