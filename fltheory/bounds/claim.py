@@ -217,7 +217,7 @@ class Sweeps:
 Check = Instances | Experiments | Sweeps
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Form:
     """One form of a statement.
 
@@ -299,6 +299,10 @@ class Form:
     def unfolded(self, expression: Any) -> sp.Expr:
         """Return an expression with all definitions of the form substituted."""
         return unfolded(self.where, expression)
+
+    def __repr__(self) -> str:
+        count = len(self.relations)
+        return f"Form({self.variant!r}, {count} relation{'s' * (count != 1)}, {len(self.where)} definitions)"
 
     def _repr_latex_(self) -> str:
         return rf"$\displaystyle {self.latex()}$"
