@@ -107,9 +107,9 @@ def about(facts: Facts) -> str:
 
 def conditions(facts: Facts) -> Sequence[Requirement]:
     """Return what the theorem assumes besides relations between symbols."""
-    chosen, pmf = facts.participation.selection, facts.participation.step_pmf(0)
+    chosen = facts.participation.selection
     spread = float(np.ptp(facts.problem.weights))
-    complete = isinstance(chosen, Everyone) and float(pmf[:, -1].min()) == 1.0
+    complete = isinstance(chosen, Everyone) and facts.completes_all_steps()
     server = getattr(facts.algorithm, "server_rate", 1.0)
     rates = {rate for index in range(facts.rounds) for rate in facts.experiment.rates_at(index)}
     return [

@@ -181,7 +181,7 @@ def test_how_it_is_shown() -> None:
     theorem = fl.theorem("ruan.theorem-3.1")
     assert len(repr(theorem)) < 150
     assert len(repr(theorem.bound())) < 400
-    assert repr(theorem.forms["corrected"]) == "Form('corrected', 1 relation, 6 definitions)"
+    assert repr(theorem.forms["corrected"]) == "Form('corrected', 1 relation, 7 definitions)"
     assert theorem.bound()._repr_latex_().startswith(r"$\displaystyle")
     assert theorem.forms["published"]._repr_latex_().startswith(r"$\displaystyle")
     assert "<table>" in theorem._repr_html_()
