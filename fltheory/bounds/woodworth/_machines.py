@@ -45,8 +45,13 @@ def noise(point: Params, machines: int, steps: int) -> Any:
     return point["sigma"] if machines * steps <= COINS else 0 * point["sigma"]
 
 
-def walk(made: Kinked, start: Any, machines: int, rates: Sequence[Any], sigma: Any) -> list[Any]:
-    """Return the models before and after every step without averaging, each of shape ``(outcomes, machines, dim)``."""
+def walk(
+    made: Kinked, start: Any, machines: int, rates: Sequence[Any], sigma: Any, *, every: int | None = None
+) -> list[Any]:
+    """Return the models before and after every step, each of shape ``(outcomes, machines, dim)``.
+
+    They are averaged after ``every`` so many steps, or never.
+    """
     steps = len(rates)
     coins = machines * steps if sigma > 0 else 0
     signs = np.array(list(itertools.product((-1, 1), repeat=coins)) if coins else [(0,) * (machines * steps)])
@@ -57,6 +62,8 @@ def walk(made: Kinked, start: Any, machines: int, rates: Sequence[Any], sigma: A
         along = (np.arange(models.shape[-1]) == step % models.shape[-1]).astype(int)
         slope = made.gradient(0, models) + sigma * signs[:, step, :, None] * along
         models = models - rate * slope
+        if every is not None and (step + 1) % every == 0:
+            models = np.repeat((models.sum(axis=1) / machines)[:, None], machines, axis=1)
         found.append(models)
     return found
 
