@@ -1,0 +1,80 @@
+r"""The mean of SGD with Gaussian noise on a bent parabola, by propagating its density.
+
+In units of :math:`\eta\sigma` a step on a function with curvature :math:`\frac H2` left and :math:`H` right of the
+minimiser is :math:`x \mapsto x - u(\frac12x + \frac12[x]_+) + z` with :math:`u = \eta H` and a standard normal
+:math:`z`. The density after the first step is a Gaussian; after that it is carried on by Simpson's rule on a grid with
+a node at the kink.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+SPACING = 0.25
+"""Distance of two nodes; the rule is off by less than 1e-4 of the bias."""
+
+NODES = 17
+"""Starts between which the mean of a round is interpolated."""
+
+
+def slope(x: Any) -> Any:
+    """Return the derivative over the smoothness."""
+    return np.where(x < 0, 0.5, 1.0) * x
+
+
+def _grid(low: float, high: float) -> tuple[Any, Any]:
+    """Return nodes, of which 0 is one, and the weights of Simpson's rule on either side of it."""
+    sides = [2 * int(np.ceil(side / SPACING / 2)) for side in (-low, high)]
+    x = SPACING * np.arange(-sides[0], sides[1] + 1)
+    weights = np.zeros(len(x))
+    for begin, count in ((0, sides[0]), (sides[0], sides[1])):
+        rule = np.where(np.arange(count + 1) % 2 == 1, 4.0, 2.0)
+        rule[[0, -1]] = 1.0
+        weights[begin : begin + count + 1] += SPACING / 3 * rule
+    return x, weights
+
+
+def _normal(away: Any) -> Any:
+    return np.exp(-(away**2) / 2) / np.sqrt(2 * np.pi)
+
+
+def means(starts: Any, steps: int, u: float) -> Any:
+    """Return the means after 0, 1, ... steps from starts, shape ``(steps + 1, starts)``."""
+    starts = np.asarray(starts, dtype=float)
+    wide = 8.0 * np.sqrt(steps) + 1.0
+    x, weights = _grid(min(0.0, float(starts.min())) - wide, max(0.0, float(starts.max())) + wide)
+    found = [starts, starts - u * slope(starts)]
+    if steps > 1:
+        density = _normal(x[:, None] - found[1])
+        carry = _normal(x[:, None] - (x - u * slope(x))) * weights
+        for step in range(1, steps):
+            found.append(found[-1] - u * (weights * slope(x)) @ density)
+            density = carry @ density if step < steps - 1 else density
+    return np.stack(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def from_minimiser(steps: int, u: float) -> tuple[float, ...]:
+    """Return the means after 0, 1, ... steps from the minimiser."""
+    return tuple(float(mean) for mean in means([0.0], steps, u)[:, 0])
+
+
+@functools.lru_cache(maxsize=4096)
+def _of_a_round(steps: int, u: float) -> tuple[float, Any]:
+    """Return how far left starts go, and what the kink adds to the mean after a round from there."""
+    low = -6.0 * float(np.sqrt(steps))
+    starts = np.linspace(low, 0.0, NODES)
+    return low, CubicSpline(starts, means(starts, steps, u)[-1] - (1 - u / 2) ** steps * starts)
+
+
+def after_rounds(steps: int, rounds: int, u: float) -> float:
+    """Return the model of infinitely many clients after rounds from the minimiser."""
+    low, added = _of_a_round(steps, u)
+    x = 0.0
+    for _ in range(rounds):
+        x = (1 - u / 2) ** steps * x + (float(added(x)) if x > low else 0.0)
+    return x
