@@ -17,8 +17,8 @@ from scipy.interpolate import CubicSpline
 SPACING = 0.25
 """Distance of two nodes; the rule is off by less than 1e-4 of the bias."""
 
-NODES = 17
-"""Starts between which the mean of a round is interpolated."""
+NODES, FINE = 17, 401
+"""Starts between which the mean of a round is interpolated, by splines and then linearly."""
 
 
 def slope(x: Any) -> Any:
@@ -64,17 +64,25 @@ def from_minimiser(steps: int, u: float) -> tuple[float, ...]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _of_a_round(steps: int, u: float) -> tuple[float, Any]:
-    """Return how far left starts go, and what the kink adds to the mean after a round from there."""
+def _of_a_round(steps: int, u: float) -> tuple[float, float, list[float]]:
+    """Return the leftmost start, the distance of starts, and what the kink adds to the mean of a round from them."""
     low = -6.0 * float(np.sqrt(steps))
     starts = np.linspace(low, 0.0, NODES)
-    return low, CubicSpline(starts, means(starts, steps, u)[-1] - (1 - u / 2) ** steps * starts)
+    added = CubicSpline(starts, means(starts, steps, u)[-1] - (1 - u / 2) ** steps * starts)
+    fine = np.linspace(low, 0.0, FINE)
+    return low, float(fine[1] - fine[0]), [float(value) for value in added(fine)]
 
 
 def after_rounds(steps: int, rounds: int, u: float) -> float:
     """Return the model of infinitely many clients after rounds from the minimiser."""
-    low, added = _of_a_round(steps, u)
-    x = 0.0
+    low, width, added = _of_a_round(steps, u)
+    keep, x = (1 - u / 2) ** steps, 0.0
     for _ in range(rounds):
-        x = (1 - u / 2) ** steps * x + (float(added(x)) if x > low else 0.0)
+        before, place = x, (x - low) / width
+        x = keep * x
+        if place > 0:
+            index = min(int(place), FINE - 2)
+            x += added[index] + (place - index) * (added[index + 1] - added[index])
+        if x == before:
+            break
     return x
