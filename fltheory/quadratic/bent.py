@@ -104,7 +104,7 @@ class BentQuadratic:
 
     @property
     def dim(self) -> int:
-        return self.left.shape[1]
+        return int(self.left.shape[1])
 
     @property
     def _mu(self) -> float:

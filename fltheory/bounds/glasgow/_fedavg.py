@@ -123,7 +123,7 @@ SPACE = Space(
         "K": Integer(2, 10**6),
         "R": Integer(1, 10**6),
         "H": Real(0.01, 100, log=True),
-        "D": Real(0.01, 1e4, log=True),
+        "D": Real(0.01, 1e6, log=True),
         "sigma": Real(0, 1e6),
         "zeta": Real(0, 1e6),
     }

@@ -74,7 +74,7 @@ claim = Claim(
                 Sweep("K", STEPS, APART),
                 Sweep("M", (2.0, 3.0, 5.0, 9.0), APART),
                 Sweep("zeta", (0.01, 0.1, *LOUD), APART),
-                Sweep("D", (1.0, 10.0, 100.0, 1e3, 1e4), APART),
+                Sweep("D", (1e2, 1e3, 1e4, 1e5, 1e6), APART),
                 Sweep("sigma", (0.01, 0.1, *LOUD), {**APART, "K": 8}),
             ),
             note="two clients or more, and H D^2 in all minima",

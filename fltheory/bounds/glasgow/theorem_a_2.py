@@ -31,9 +31,9 @@ Hölder's inequality :math:`\mathbb E|x^{(j)}| \ge \eta\sigma S_j^{3/2}/(\sqrt3\
 
 since the exponents are at most :math:`\frac32(k-2)` and the sum is at least :math:`(k/2)^{3/2}`. The map of a step is
 increasing and concave, and so is the mean of :math:`k` steps as a function of the start: by Jensen's inequality
-:math:`b_{k+1} \ge b_k`. For :math:`k > \frac1u` therefore :math:`b_k \ge b_{\lfloor1/u\rfloor}`, and
-:math:`\lfloor\frac1u\rfloor \ge \frac2{3u}`, so that :math:`b_k` is at least :math:`(\frac23)^{3/2}
-\frac{e^{-3/2}}{8\sqrt6} > 0.006` times :math:`\eta^{1/2}H^{-1/2}\sigma`.
+:math:`b_{k+1} \ge b_k`. For :math:`k > \frac1u` therefore :math:`b_k \ge b_n` with the
+largest integer :math:`n \le \frac1u`, and :math:`n \ge \frac2{3u}`, so that :math:`b_k` is at least
+:math:`(\frac23)^{3/2}\frac{e^{-3/2}}{8\sqrt6} > 0.006` times :math:`\eta^{1/2}H^{-1/2}\sigma`.
 
 For :math:`k = 2` the bias is :math:`\frac{\eta^2H\sigma}{2\sqrt{2\pi}}`, about 0.07 times the first term.
 

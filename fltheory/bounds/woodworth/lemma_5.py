@@ -16,8 +16,8 @@ of all. What is meant is the maximum (form ``published@max``): the step size aft
 which for :math:`\eta_t \le \frac1H` contracts distances by :math:`1 - \eta_t\lambda`, not only their squares as in the
 paper's Lemma 3. So from the last averaging :math:`t_0` on, with the equality in Lemma 4,
 
-.. math:: \mathbb E\|x_t^m - \bar x_t\|^2 \le \frac{M-1}M\,\sigma^2\sum_{i=t_0}^{t-1}\eta_i^2
-   \prod_{j=i+1}^{t-1}(1-\eta_j\lambda)^2 ,
+.. math:: \mathbb E\|x_t^m - \bar x_t\|^2 \le \frac{M-1}M\,\sigma^2\sum_{i=t_0}^{t-1}\eta_i^2\rho_{i+1} ,
+   \qquad \rho_t = 1, \qquad \rho_i = (1-\eta_i\lambda)^2\rho_{i+1} ,
 
 an equality on :math:`F(x) = \frac\lambda2\|x\|^2`. There are at most :math:`K - 1` terms, so that even for
 :math:`\lambda = 0` it is half of what is printed.
@@ -47,7 +47,7 @@ i = index("i")
 rates = family("eta", r"\eta_{<0>}", "step size", first=0, shape=("times",), domain="positive")
 last = scalar("last", r"\eta_{t-1}", "step size before the time of the statement", domain="positive")
 after_averaging = scalar(
-    "after_averaging", r"\eta_{t-K+1\vee0}", "step size K - 1 steps earlier, or the first one", domain="positive"
+    "after_averaging", r"\eta_{\max(t-K+1,0)}", "step size K - 1 steps earlier, or the first one", domain="positive"
 )
 literal = scalar("literal", r"\eta_{t-K+1\wedge0}", "step size with the smaller of both indices", domain="positive")
 kept = family(

@@ -62,7 +62,7 @@ from sympy import Ge, Le, Min, Rational, sqrt
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
 from fltheory.bounds.quantities import scalar
-from fltheory.bounds.space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.space import Integer, Parameter, Params, Real, Space
 from fltheory.bounds.woodworth._drift import rounds as drifted
 from fltheory.bounds.woodworth._drift import value
 from fltheory.bounds.woodworth._symbols import B, H, K, M, R, eta, lam, sigma
@@ -83,12 +83,12 @@ def parameters(point: Params) -> dict[str, float]:
 def flat(env: dict[str, float], divisor: float) -> float:
     """Return the curvature of the flat axis that the proof chooses."""
     best = (env["H"] * env["sigma"] ** 2 / (divisor * (env["B"] * env["K"] * env["R"]) ** 2)) ** (1 / 3)
-    return min(max(best, env["lam"]), env["H"] / 16)
+    return float(min(max(best, env["lam"]), env["H"] / 16))
 
 
 def statistical(env: dict[str, float]) -> float:
     """Return the curvature of the fourth axis."""
-    return min(max(env["sigma"] / (env["B"] * np.sqrt(env["M"] * env["K"] * env["R"])), env["lam"]), env["H"])
+    return float(min(max(env["sigma"] / (env["B"] * np.sqrt(env["M"] * env["K"] * env["R"])), env["lam"]), env["H"]))
 
 
 def overestimated(point: Params, *, chosen: bool) -> dict[Any, Any]:
@@ -124,8 +124,8 @@ def underestimated(point: Params, *, fourth: bool) -> dict[Any, Any]:
     return {**env, eta: step, error: gap}
 
 
-CLASS = {
-    "M": Choice((1, 2, 5, 20, 1000)),
+CLASS: dict[str, Parameter] = {
+    "M": Integer(1, 20),
     "H": Real(0.1, 10, log=True),
     "convexity": Real(1e-6, 0.0625, log=True),
     "B": Real(0.1, 10, log=True),
