@@ -21,7 +21,7 @@ from fltheory.bounds.space import Integer, Parameter, Params, Real
 from fltheory.errors import NotApplicable
 from fltheory.participation import Everyone, Participation
 from fltheory.problems.problem import Origin
-from fltheory.quadratic.problem import Quadratic
+from fltheory.quadratic.problem import Quadratic, client_gradients
 from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.schedules import Constant
 
@@ -87,7 +87,10 @@ def _alike(facts: Facts) -> Requirement:
     best = np.asarray(facts.require("w_star")["w_star"])
     far = np.asarray(problem.start) - best
     models = best + np.concatenate([np.zeros((1, problem.dim)), far[None], -far[None], np.eye(problem.dim)])
-    own = np.stack([np.asarray(problem.objective(row).gradient(models)) for row in np.eye(problem.num_clients)])
+    if isinstance(problem, Quadratic):
+        own = client_gradients(problem, models)
+    else:
+        own = np.stack([np.asarray(problem.objective(row).gradient(models)) for row in np.eye(problem.num_clients)])
     apart = float(np.abs(own - own[:1]).max())
     size = max(1.0, float(np.abs(own).max()))
     return Requirement(
