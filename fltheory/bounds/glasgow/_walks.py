@@ -21,7 +21,7 @@ gd = scalar("gd", r"z_{\mathrm{GD}}^{(k)}", "model of gradient descent after the
 
 SPACE: dict[str, Parameter] = {
     "d": Integer(1, 2),
-    "k": Integer(1, 5),
+    "k": Integer(1, 4),
     "H": Real(0.1, 10, log=True),
     "start": Real(-3, 3, shape=("d",)),
     "sigma": Real(0, 3),

@@ -23,7 +23,7 @@ in step :math:`j`:
 It holds for :math:`\eta \le \frac2H`, has a twelfth of the printed constant, vanishes for one step as the bias does,
 and is an equality for two steps on :math:`F(x) = \frac H2[x]_+^2` from 0 with noise :math:`\pm\sigma`.
 
-Instances: functions with a kink in one or two dimensions, curvatures from 0 to :math:`H`, up to five steps, all coins.
+Instances: functions with a kink in one or two dimensions, curvatures from 0 to :math:`H`, up to four steps, all coins.
 A kink is the limit of smooth bends; the proof does not need the second derivative that Assumption 1 asks for.
 
 Source: Glasgow et al., 2022, Theorem A.1, page 13 (Theorem 2.2). The proof bounds the variance by

