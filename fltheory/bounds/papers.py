@@ -101,5 +101,21 @@ PAPERS: Mapping[str, Paper] = {
         authors="Koloskova and Loizou and Boreiri and Jaggi and Stich",
         title="A unified theory of decentralized {SGD} with changing topology and local updates",
     ),
+    "woodworth": Paper(
+        short="Woodworth et al. (2020)",
+        spoken="Woodworth et al.",
+        full="Woodworth, Patel, Stich, Dai, Bullins, McMahan, Shamir, Srebro, Is local SGD better than minibatch SGD? "
+        "(ICML 2020)",
+        authors="Woodworth and Patel and Stich and Dai and Bullins and McMahan and Shamir and Srebro",
+        title="Is local {SGD} better than minibatch {SGD}?",
+    ),
+    "glasgow": Paper(
+        short="Glasgow et al. (2022)",
+        spoken="Glasgow et al.",
+        full="Glasgow, Yuan, Ma, Sharp bounds for federated averaging (local SGD) and continuous perspective "
+        "(AISTATS 2022)",
+        authors="Glasgow and Yuan and Ma",
+        title="Sharp bounds for federated averaging (local {SGD}) and continuous perspective",
+    ),
 }
 """All papers by tag, in the order of listings."""

@@ -1,0 +1,74 @@
+"""A run between an upper and a lower bound: what figures of lower bounds share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fltheory.figures.study import Table
+from fltheory.figures.style import COLOURS, MARKERS, POINTS, dress, line, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Panel = Mapping[str, Any]
+"""Numbers of a panel: ``title``, ``xlabel``, ``x``; ``upper``, ``lower`` and ``run``, each values by their label."""
+
+
+def draw(shown: Sequence[Panel], *, ylabel: str) -> Figure:
+    """Draw one panel per setting: upper bounds dashed, lower bounds solid, runs as points."""
+    figure, axes = panels(1, len(shown), height=2.7)
+    for panel, place in zip(shown, axes[0], strict=True):
+        for index, (label, values) in enumerate(panel["upper"].items()):
+            place.loglog(panel["x"], values, label=label, **{**line(index), "linestyle": (0, (5, 1.5))})
+        for index, (label, values) in enumerate(panel["lower"].items()):
+            place.loglog(panel["x"], values, label=label, **{**line(index + 3), "linestyle": "-"})
+        for index, (label, values) in enumerate(panel["run"].items()):
+            place.loglog(
+                panel["x"],
+                values,
+                MARKERS[index],
+                markersize=3.5,
+                color=COLOURS[6],
+                markerfacecolor="white" if index else COLOURS[6],
+                label=label,
+            )
+        dress(place, xlabel=panel["xlabel"], title=panel["title"])
+        place.legend(fontsize=POINTS - 2, frameon=False)
+    axes[0, 0].set_ylabel(ylabel, fontsize=POINTS)
+    return figure
+
+
+def table(shown: Sequence[Panel], *, heading: str) -> Table:
+    """Return the numbers of the panels, one row per curve and place."""
+    rows = [
+        (panel["title"], label, f"{x:g}", f"{value:.4g}")
+        for panel in shown
+        for group in ("upper", "run", "lower")
+        for label, values in panel[group].items()
+        for x, value in zip(panel["x"], values, strict=True)
+    ]
+    return Table(columns=("setting", "curve", heading, "value"), rows=tuple(rows))
+
+
+def distances(panel: Panel) -> tuple[float, float]:
+    """Return how far the runs stay below the lowest upper bound and above the highest lower one, as ratios."""
+    below = np.min(list(panel["upper"].values()), axis=0)
+    above = np.max(list(panel["lower"].values()), axis=0)
+    runs = np.array(list(panel["run"].values()))
+    return float((below / runs).min()), float((runs / above).min())
+
+
+def between(shown: Sequence[Panel]) -> str:
+    """Say for every panel how far the runs stay from the bounds, or that one is crossed."""
+    parts = []
+    for panel in shown:
+        under, over = distances(panel)
+        inside = under >= 1 and over >= 1
+        words = (
+            f"by factors of at least {under:.3g} and {over:.3g}" if inside else f"not (factors {under:.3g}, {over:.3g})"
+        )
+        parts.append(f"{panel['title']}: {words}")
+    return "; ".join(parts)
