@@ -308,7 +308,7 @@ def test_notes_that_statements_share_stand_on_the_page_once(report):
     used = set(re.findall(r'href="#(notes-[^"]+)"', text))
     assert used
     for anchor in used:
-        assert text.count(f'<details class="note screen-only" id="{anchor}">') == 1
+        assert text.count(f'<details class="shared screen-only" id="{anchor}">') == 1
 
 
 MATH_FONTS = ("STIXTwoMath", "latinmodern-math", "cambria", "XITSMath", "LibertinusMath", "DejaVuMathTeXGyre")
