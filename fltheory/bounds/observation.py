@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.algorithms.base import Algorithm
 from fltheory.errors import InvalidParameter, MissingConstants, NotApplicable
@@ -50,6 +51,10 @@ LEVEL = 0.99
 """Simultaneous level of bands."""
 
 MEASURABLE = ("mu", "L", "sigma_sq")
+
+
+class NoRun(NotApplicable):
+    """Something was asked for that is known only after the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,7 @@ class Facts:
         self.found: dict[str, Constant] = {}
         self.used: set[str] = set()
         self._measured: Mapping[str, Constant] | None = None
+        self._known: Mapping[str, Constant] | None = None
 
     @classmethod
     def of(
@@ -148,7 +154,7 @@ class Facts:
     def run(self) -> Trajectories:
         """The run; only where there is one."""
         if self._run is None:
-            raise NotApplicable("this quantity belongs to a run, and none was given")
+            raise NoRun("this quantity belongs to a run, and none was given")
         return self._run
 
     @property
@@ -189,6 +195,11 @@ class Facts:
             raise MissingConstants(missing, where=type(self.problem).__name__)
         return values
 
+    def _of_problem(self) -> Mapping[str, Constant]:
+        if self._known is None:
+            self._known = self.problem.constants()
+        return self._known
+
     def _declared(self, name: str) -> Any:
         self.used.add(name)
         return self.given[name]
@@ -201,7 +212,7 @@ class Facts:
             self.found[name] = Constant(self._declared(name), Origin.DECLARED, "declared by the user")
         elif name in self._ball:
             self.found[name] = self._ball[name]
-        elif key in (known := self.problem.constants()):
+        elif key in (known := self._of_problem()):
             self.found[name] = known[key]
         elif name in MEASURABLE:
             self.found[name] = self._measure()[name]
@@ -317,6 +328,10 @@ class Observation:
         The algorithm to take where none is given and a learning rate is asked for.
     conditions
         Conditions that are no relation between symbols: what the algorithm, the noise or the participation has to be.
+    exceeds
+        ``gap`` or ``distance_sq`` if the left side is at least that of a model which the run yields, such as an average
+        of its iterates, so that the bound is one on the gap of that model as well. Not needed where the left side is
+        one of these curves of the run itself.
     """
 
     quantities: Callable[[Facts], Mapping[Any, Any]]
@@ -326,3 +341,7 @@ class Observation:
     record: Mapping[str, bool] = field(default_factory=dict)
     algorithm: Callable[[], Algorithm] | None = None
     conditions: Callable[[Facts], Sequence[Requirement]] = lambda facts: ()
+    exceeds: str = ""
+
+    def __post_init__(self) -> None:
+        arguments.choice("Observation", "exceeds", self.exceeds, ("", "gap", "distance_sq"))

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from fltheory import __version__
+from fltheory.cli.bounding import bounds
 from fltheory.cli.checking import check, diff, falsify, replay
 from fltheory.cli.conforming import conform
 from fltheory.cli.data import data
@@ -85,6 +86,7 @@ app.command("diff")(diff)
 app.command("run")(run)
 app.command("sweep")(sweep)
 app.command("tune")(tune)
+app.command("bounds")(bounds)
 app.command("figure")(figure)
 app.command("conform")(conform)
 app.command("data")(data)

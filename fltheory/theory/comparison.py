@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 AGREE = 1e-9
 """Learning rates that differ by less, relatively, are the same."""
 
+OWN_RATE = "learning rate of the theorem"
+"""Name of the condition that an experiment has the rate that the theorem prescribes."""
+
 ROUNDING = 1e-9
 """Relative excess of the left side that is put down to rounding."""
 
@@ -165,8 +168,12 @@ def compare(
     seed: int,
     radius: float | None,
     constants: Mapping[str, Any],
+    strict: bool = True,
 ) -> Comparison:
-    """Return both sides of a form along an experiment; see :meth:`~fltheory.theory.theorem.Theorem.compare`."""
+    """Return both sides of a form along an experiment; see :meth:`~fltheory.theory.theorem.Theorem.compare`.
+
+    Unless ``strict`` is set, declared constants that the statement makes no use of are ignored.
+    """
     if run is None:
         wanted = {**observation.record, **({"models": True} if "w_star" in constants else {})}
         run = _run(experiment, Record(**wanted), engine, replicates, seed)
@@ -174,11 +181,11 @@ def compare(
     setting = observation.about(facts)
     env = {_name(key): value for key, value in observation.quantities(facts).items()}
     unknown = constants.keys() - facts.used - env.keys()
-    if unknown:
+    if unknown and strict:
         raise InvalidParameter(
             f"{id_} makes no use of {', '.join(sorted(unknown))}; it can be told {', '.join(sorted(facts.found))}"
         )
-    for name in constants.keys() - facts.used:
+    for name in constants.keys() - facts.used - unknown:
         env[name] = constants[name]
         facts.found[name] = Constant(constants[name], Origin.DECLARED, "declared by the user")
     _require_all(claim, form, env, type(experiment.problem).__name__)
@@ -197,8 +204,10 @@ def compare(
         met.append(
             Requirement("the right-hand side is finite", False, f"it is {right[round_ - 1]:g} in round {round_}")
         )
-    axis = np.asarray(env[_name(observation.axis)], dtype=float) if observation.axis is not None else None
-    rounds = np.arange(1.0, len(left) + 1.0) if axis is None or axis.ndim == 0 else axis
+    rounds = np.arange(1.0, len(left) + 1.0)
+    if observation.axis is not None:
+        axis = np.atleast_1d(np.asarray(env[_name(observation.axis)], dtype=float))
+        rounds = axis if axis.shape == left.shape else rounds
     return Comparison(
         id=id_,
         variant=form.variant,
@@ -248,11 +257,15 @@ def _name(key: Any) -> str:
 
 
 def _prescribed(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Requirement:
-    name, experiment = "learning rate of the theorem", facts.experiment
     try:
         rate = prescribe(facts)
     except InvalidParameter as error:  # constants outside of their range give no rate, such as a negative mu
-        return Requirement(name, False, f"it prescribes none here: {error}", Origin.COMPUTED)
+        return Requirement(OWN_RATE, False, f"it prescribes none here: {error}", Origin.COMPUTED)
+    return keeps_to(rate, facts.experiment)
+
+
+def keeps_to(rate: Schedule, experiment: Experiment) -> Requirement:
+    """Return whether an experiment has the learning rate that a theorem prescribes."""
     steps = experiment.participation.local_steps
     for index in range(experiment.rounds):
         since = index - experiment.participation.restart_before(index)
@@ -260,8 +273,8 @@ def _prescribed(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Require
         for want, have in np.broadcast(rates_of(rate, since, steps), experiment.rates_at(index)):
             if abs(want - have) > AGREE * abs(want):
                 value = f"in round {index} it prescribes {want:.6g}, the experiment has {have:.6g}"
-                return Requirement(name, False, value, Origin.COMPUTED)
-    return Requirement(name, True, f"{rates_of(rate, 0, 1)[0]:.6g} in the first round", Origin.COMPUTED)
+                return Requirement(OWN_RATE, False, value, Origin.COMPUTED)
+    return Requirement(OWN_RATE, True, f"{rates_of(rate, 0, 1)[0]:.6g} in the first round", Origin.COMPUTED)
 
 
 def _domains(form: Form, env: Mapping[str, Any], facts: Facts) -> list[Requirement]:

@@ -92,7 +92,7 @@ def prescribed_rates(
     refused: dict[str, str] = {}
     free: list[str] = []
     for entry in catalogue.select(["*"], catalogue.folders(claims)):
-        if _KEYWORD not in entry.path.read_text(encoding="utf-8"):
+        if not reads_runs(entry):
             continue
         statement = Theorem(entry.load(), entry)
         variants = [name for name in statement.forms if _prescribes(statement, name)]
@@ -130,6 +130,11 @@ def prescribed_rates(
             for values, (names, rate) in own.items()
         ]
     return PrescribedRates(found=tuple(found), refused=refused, free=tuple(free))
+
+
+def reads_runs(entry: catalogue.Entry) -> bool:
+    """Return whether some form of a statement may be read off a run; its file is not loaded for that."""
+    return _KEYWORD in entry.path.read_text(encoding="utf-8")
 
 
 def _prescribes(statement: Theorem, variant: str) -> bool:

@@ -49,7 +49,8 @@ def stored(id_: str, folder: Path = SHIPPED) -> list[dict[str, Any]]:
 
 
 @functools.cache
-def _shipped(id_: str) -> tuple[dict[str, Any], ...]:
+def shipped(id_: str) -> tuple[dict[str, Any], ...]:
+    """Return the counterexamples to a claim that come with the package, each with ``variant`` and ``parameters``."""
     try:
         return tuple(stored(id_))
     except FltheoryError:  # a damaged file costs time, not truth: the search finds what it finds
@@ -61,7 +62,7 @@ def points(claim: Claim, form: Form) -> Iterator[tuple[str, Params]]:
     source = claim.check_of(form)
     if isinstance(source, Sweeps):
         return
-    for one in sorted(_shipped(claim.id), key=lambda one: one["variant"] != form.variant):
+    for one in sorted(shipped(claim.id), key=lambda one: one["variant"] != form.variant):
         try:
             yield one["variant"], read(source.space, one["parameters"])
         except InvalidParameter:
@@ -73,7 +74,7 @@ def sweeps(claim: Claim, form: Form, *, firm: bool) -> Iterator[Sweep]:
     source = claim.check_of(form)
     if not isinstance(source, Sweeps):
         return
-    for one in _shipped(claim.id):
+    for one in shipped(claim.id):
         if one["variant"] != form.variant:
             continue
         try:

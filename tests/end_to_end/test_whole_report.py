@@ -18,7 +18,7 @@ from tests.browsing import CHROMIUM, check_print, dump, pages
 PROMISED = {
     *("cfl-figure-1", "cfl-table-2", "ruan-figure-1", "ruan-table-1", "ruan-table-3c", "ruan-figure-4", "ruan-table-4"),
     *("ruan-table-5", "efl-figure-2", "efl-table-4", "efl-figure-3", "efl-table-1", "fen-table-2", "fen-table-3"),
-    *("fen-figure-2", "fen-figures-3-5", "bound-against-trajectory", "tightness-map"),
+    *("fen-figure-2", "fen-figures-3-5", "bound-against-trajectory", "tightness-map", "theory-map"),
 }
 
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.bounds.fixed_objectives import fixed_objectives
+from fltheory.bounds.heterogeneity import observed_zeta
 from fltheory.bounds.observation import Facts, Requirement
 from fltheory.bounds.space import Integer, Parameter, Params, Real
-from fltheory.errors import MissingConstants, NotApplicable
+from fltheory.errors import NotApplicable
 from fltheory.participation import Everyone, Participation
 from fltheory.problems.problem import Origin
-from fltheory.quadratic.problem import Quadratic, client_gradients
+from fltheory.quadratic.problem import Quadratic
 from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.schedules import Constant, Schedule
 
@@ -57,36 +58,13 @@ def experiment(point: Params, *, rounds: int, rate: float | Schedule) -> Experim
     )
 
 
-def heterogeneity(facts: Facts) -> float:
-    """Return zeta: declared, or computed on quadratics with one Hessian; refuse others, where none exists."""
-    problem = facts.problem
-    if "zeta" in facts.given:
-        return float(facts.keep("zeta", facts.given["zeta"], Origin.DECLARED))
-    if not isinstance(problem, Quadratic):
-        raise MissingConstants(
-            {"zeta": "largest norm of the difference of a client's and the global gradient, over all models"},
-            where=type(problem).__name__,
-        )
-    whole = problem.objective()
-    away = np.concatenate([np.zeros((1, problem.dim)), np.eye(problem.dim)]) + np.asarray(whole.w_star)
-    apart = client_gradients(problem, away) - np.asarray(whole.gradient(away))
-    moves = float(np.abs(apart - apart[:, :1]).max())
-    if moves > 1e-9 * float(facts.require("L")["L"]):
-        raise NotApplicable(
-            "uniform heterogeneity does not hold: clients have different Hessians, so that the difference of their "
-            "gradients grows without bound; declare zeta=... if models stay in a bounded set"
-        )
-    value = float(np.sqrt((apart[:, 0] ** 2).sum(axis=1)).max())
-    return float(facts.keep("zeta", value, Origin.COMPUTED, "constant, since all clients have one Hessian"))
-
-
 def about(facts: Facts) -> str:
     """Return the setting in words; refuse experiments that the theorem is not about."""
     if not isinstance(facts.algorithm, FedAvg):
         raise NotApplicable(f"the theorem is about local SGD (FedAvg), got {facts.algorithm.title}")
     if facts.participation.timeline.events:
         raise NotApplicable("the theorem is about a fixed set of clients, the experiment has arrivals or departures")
-    heterogeneity(facts)
+    observed_zeta(facts)
     return f"FedAvg, {facts.num_clients} clients, {facts.local_steps} local steps"
 
 
@@ -114,7 +92,7 @@ def constants(facts: Facts) -> dict[str, Any]:
     except NotApplicable:  # a learning rate is asked for, and there is no experiment yet
         start = facts.problem.start
     distance = float(np.sqrt(((np.asarray(start) - known["w_star"]) ** 2).sum()))
-    variance, zeta = float(np.max(known["sigma_sq"])), heterogeneity(facts)
+    variance, zeta = float(np.max(known["sigma_sq"])), observed_zeta(facts)
     return {
         "M": facts.num_clients,
         "steps": facts.local_steps,

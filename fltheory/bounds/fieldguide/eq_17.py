@@ -100,5 +100,6 @@ claim = Claim(
         record={"mean_iterate": True},
         algorithm=FedAvg,
         conditions=_runs.conditions,
+        exceeds="gap",
     ),
 )

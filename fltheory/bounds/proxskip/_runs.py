@@ -137,4 +137,5 @@ def observed(*, noise: bool) -> Observation:
         axis=T,
         algorithm=Scaffnew,
         conditions=partial(conditions, noise=noise),
+        exceeds="distance_sq",
     )

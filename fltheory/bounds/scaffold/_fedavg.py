@@ -88,15 +88,28 @@ def _terms(point: Params) -> tuple[float, float]:
     return 2 * noise, 36 * 2 * float(point["pull"]) ** 2
 
 
+def tuned(low: float, far: float, terms: tuple[float, float], largest: float, rounds: int) -> float:
+    """Return an effective step for strongly convex functions: the smaller one of what both terms ask for."""
+    size = largest
+    for cost, power in zip(terms, (1, 2), strict=True):
+        if cost > 0:
+            size = min(size, 2 * np.log(max(2.0, low ** (power + 1) * rounds**power * far / cost)) / (low * rounds))
+    return float(size)
+
+
+def tuned_general(far: float, terms: tuple[float, float], largest: float, rounds: int) -> float:
+    """Return the effective step of Lemma 2."""
+    size = largest
+    for cost, power in zip(terms, (1, 2), strict=True):
+        if cost > 0:
+            size = min(size, float((far / (cost * (rounds + 1))) ** (1 / (power + 1))))
+    return size
+
+
 def strongly_convex(point: Params) -> dict[str, Any]:
     """Run with the step and the weights of the printed proof."""
     low, rounds = 1.0 / float(point["condition"]), int(point["R"])
-    first, second = _terms(point)
-    far = 3 * float(point["start"]) ** 2
-    size = 1 / (8 * (1 + GROWTH))
-    for cost, power in ((first, 1), (second, 2)):
-        if cost > 0:
-            size = min(size, 2 * np.log(max(2.0, low ** (power + 1) * rounds**power * far / cost)) / (low * rounds))
+    size = tuned(low, 3 * float(point["start"]) ** 2, _terms(point), 1 / (8 * (1 + GROWTH)), rounds)
     values = gaps(point, low, size)
     weights = (1 - low * size / 2) ** (rounds - np.arange(rounds + 1.0))
     return known(point, low, float(weights @ values / weights.sum()))
@@ -105,12 +118,7 @@ def strongly_convex(point: Params) -> dict[str, Any]:
 def general(point: Params) -> dict[str, Any]:
     """Run with the step of Lemma 2 and equal weights, on the flat axis with the worst curvature."""
     rounds, far = int(point["R"]), float(point["start"]) ** 2
-    first, second = _terms(point)
-    size = 1 / (8 * (1 + GROWTH))
-    if first > 0:
-        size = min(size, float(np.sqrt(far / (first * (rounds + 1)))))
-    if second > 0:
-        size = min(size, float((far / (second * (rounds + 1))) ** (1 / 3)))
+    size = tuned_general(far, _terms(point), 1 / (8 * (1 + GROWTH)), rounds)
     low = min(1.0, 1 / (size * rounds))
     return known(point, 0.0, float(gaps(point, low, size).mean()))
 

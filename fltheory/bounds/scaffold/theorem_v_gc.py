@@ -21,6 +21,7 @@ from sympy import Ge, Le, Rational, sqrt
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind, Sweep, Sweeps
 from fltheory.bounds.scaffold._fedavg import NOISY, QUIET, STILL, D, M_sq, error, general, instances
+from fltheory.bounds.scaffold._observed import observed
 from fltheory.bounds.scaffold._symbols import B_sq, G_sq, K, R, S, beta
 from fltheory.bounds.scaffold.theorem_v_sc import variance
 from fltheory.problems.problem import Origin
@@ -57,4 +58,5 @@ claim = Claim(
             Sweep("pull", (4.0, 16.0, 64.0, 256.0), QUIET),
         ),
     ),
+    observation=observed(convex=True),
 )

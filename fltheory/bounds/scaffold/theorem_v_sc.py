@@ -28,6 +28,7 @@ from sympy import Ge, Le, exp, log
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind, Sweep, Sweeps
 from fltheory.bounds.scaffold._fedavg import NOISY, QUIET, D, M_sq, ell, error, instances, strongly_convex
+from fltheory.bounds.scaffold._observed import observed
 from fltheory.bounds.scaffold._symbols import B_sq, G_sq, K, R, S, beta, eta_g, sigma_sq
 from fltheory.bounds.symbols import N, mu
 from fltheory.problems.problem import Origin
@@ -70,4 +71,5 @@ claim = Claim(
             Sweep("pull", (4.0, 16.0, 64.0, 256.0), quiet),
         ),
     ),
+    observation=observed(convex=False),
 )

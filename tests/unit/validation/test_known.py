@@ -94,13 +94,13 @@ def test_a_damaged_file_is_named(tmp_path, text):
 def test_a_damaged_file_does_not_stop_a_check(tmp_path, monkeypatch):
     (tmp_path / "ruan.eq-68.json").write_text("{")
     monkeypatch.setattr(known, "SHIPPED", tmp_path)
-    known._shipped.cache_clear()
+    known.shipped.cache_clear()
     try:
         monkeypatch.setattr(known.stored, "__defaults__", (tmp_path,))
         claim = catalogue.index()["ruan.eq-68"].load()
         assert check(claim, effort=Effort(1, 1))[0].decision is Decision.HOLDS
     finally:
-        known._shipped.cache_clear()
+        known.shipped.cache_clear()
 
 
 def ledger(**verdicts):
