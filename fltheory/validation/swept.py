@@ -7,6 +7,7 @@ WORDS = {
     "condition": "L/mu",
     "eta_max": "largest step",
     "idle": "1/probability of any work",
+    "inverse": "1/mixing rate",
     "inverse_epsilon": "1/epsilon",
     "inverse_mu": "1/mu",
     "inverse_y": "1/y",
