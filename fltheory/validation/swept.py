@@ -6,6 +6,7 @@ WORDS = {
     "apart": "distance of the minimisers",
     "condition": "L/mu",
     "eta_max": "largest step",
+    "finer": "1/accuracy",
     "idle": "1/probability of any work",
     "inverse": "1/mixing rate",
     "inverse_epsilon": "1/epsilon",
