@@ -346,6 +346,6 @@ def _refused(problem: Sequent, part: Mapping[str, Any], means: str, seconds: flo
     if "text" not in part or part["text"] != smt.text(problem):
         return "a part proves nothing"
     if not smt.available("z3"):
-        return "z3 is not installed, which has to repeat its answer; install it with: pip install 'fltheory[proof]'"
+        return "z3 is not installed, which has to repeat its answer; install it with: pip install --editable '.[proof]'"
     answer = smt.solve("z3", part["text"], seconds=seconds)
     return "" if answer == "unsat" else f"z3 does not repeat its answer: {answer}"
