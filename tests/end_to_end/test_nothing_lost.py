@@ -151,14 +151,13 @@ def test_two_sweeps_into_one_database(tmp_path, monkeypatch):
     with listening([*FLTHEORY, "sweep", "grid.toml", "--jobs", "1"]) as first:
         assert first.stderr is not None
         first.stderr.readline()  # one run is finished
-        for more in (("grid.toml",), ("--merge", "results/grid")):
-            second = invoke("sweep", *more, "--output", "results/grid")
-            assert second.exit_code == 2
-            assert f"in use: process {first.pid} is writing results there" in second.stderr
+        second = invoke("sweep", "grid.toml")
         first.stderr.readline()
         first.send_signal(signal.SIGINT)
         first.stderr.read()
         assert first.wait(timeout=60) == 130
+    assert second.exit_code == 2
+    assert f"in use: process {first.pid} is writing results there" in second.stderr
     Path("grid.toml").write_text(GRID.format(seeds="0, 1"))
     assert "2 of 2 runs were there before" in invoke("sweep", "grid.toml").stdout
     assert not [path for path in Path("results/grid").iterdir() if path.name.startswith(".")]
