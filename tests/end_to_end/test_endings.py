@@ -233,3 +233,29 @@ def test_an_interrupt_while_files_are_written_leaves_whole_files(tmp_path):
         assert {path.name for path in tmp_path.rglob("*")} == names
         for path in tmp_path.rglob("*.json"):
             json.loads(path.read_text())
+
+
+def test_a_clock_that_goes_back_changes_nothing(tmp_path, monkeypatch):
+    """Files from the future, and times before those in them: the later call counts, not the later time."""
+    from fltheory._internal import provenance
+    from fltheory.validation import runner
+
+    monkeypatch.chdir(tmp_path)
+    Path("x.toml").write_text(TOML + "[sweep]\nseed = [1, 2]\n", encoding="utf-8")
+    check = ["check", "ruan.eq-71", "--quick", "-q", "--jobs", "1", "--output", "ledger"]
+    sweep = ["sweep", "x.toml", "--jobs", "1", "--output", "grid"]
+    for command in (check, sweep):
+        assert CliRunner().invoke(app, command).exit_code == 0
+    before = json.loads(Path("ledger/ledger.json").read_text())
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (4e9, 4e9))
+    for module in (provenance, runner):
+        monkeypatch.setattr(module, "now", lambda: "2001-01-01T00:00:00+00:00")
+    assert CliRunner().invoke(app, [*check, "--fresh"]).exit_code == 0
+    after = json.loads(Path("ledger/ledger.json").read_text())
+    (was,), (now,) = before["claims"], after["claims"]
+    assert now["time"].startswith("2001")
+    assert not was["time"].startswith("2001")
+    assert [form["verdict"] for form in now["forms"]] == [form["verdict"] for form in was["forms"]]
+    assert "2 of 2 runs were there before" in CliRunner().invoke(app, sweep).stdout
+    assert "were there before" not in CliRunner().invoke(app, [*sweep, "--fresh"]).stdout
