@@ -96,7 +96,7 @@ def _code() -> str:
 
 
 def _forget_old_code(current: Path) -> None:
-    """Remove the verdicts of all but the last few states of the code; the present one stays, whatever the clock says."""
+    """Remove the verdicts of all but the last few states of the code; this one stays, whatever the clock says."""
     others = (state for state in current.parent.iterdir() if state != current)
     states = sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)
     for state in states[GENERATIONS - 1 :]:
