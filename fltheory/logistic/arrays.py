@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats, Ints
+from fltheory._internal.array_files import UNREADABLE
 from fltheory.errors import InvalidParameter
 from fltheory.logistic.problem import LogisticProblem
 from fltheory.logistic.samples import Samples
@@ -178,7 +179,7 @@ def read_clients(path: Path) -> tuple[_Data, str]:
             found = {name: arrays[name] for name in arrays.files}
     except OSError as error:
         raise InvalidParameter(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+    except UNREADABLE as error:
         if isinstance(error, InvalidParameter):
             raise
         raise InvalidParameter(

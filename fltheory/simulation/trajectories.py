@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import importlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -13,12 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fltheory._internal import arguments, files
+from fltheory._internal import arguments, files, shapes
 from fltheory._internal.arguments import Floats
+from fltheory._internal.array_files import read_arrays
 from fltheory.errors import InvalidParameter, NotApplicable
 
 _ABOUT = ("algorithm", "exact", "conditional", "provenance")
 """Fields that are not curves."""
+
+_RECORD = {"algorithm": str, "exact": bool, "conditional": bool, "provenance": dict}
+"""Shape of what stands beside the curves."""
 
 
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
@@ -281,16 +284,17 @@ class Trajectories:
     @classmethod
     def load(cls, path: Path) -> Trajectories:
         """Read what :meth:`save` wrote."""
-        record = json.loads(_named(path, ".json").read_text(encoding="utf-8"))
-        with np.load(_named(path, ".npz"), allow_pickle=False) as stored:
-            curves = {name: stored[name] for name in stored.files}
-        return cls(
-            algorithm=record["algorithm"],
-            exact=record["exact"],
-            conditional=record["conditional"],
-            provenance=record["provenance"],
-            **curves,
-        )
+        place = _named(path, ".json")
+        record = files.read_json(place)
+        shapes.check(record, _RECORD, str(place))
+        curves: dict[str, Any] = read_arrays(_named(path, ".npz"))
+        known = {one.name for one in fields(cls)} - set(_ABOUT)
+        if strange := sorted(curves.keys() - known):
+            raise InvalidParameter(f"{_named(path, '.npz')}: {strange[0]!r} is not the name of a curve")
+        try:
+            return cls(**{name: record[name] for name in _RECORD}, **curves)
+        except (TypeError, IndexError) as error:  # a curve that is missing, or of another shape
+            raise InvalidParameter(f"{_named(path, '.npz')}: holds no curves of a run: {error}") from None
 
 
 def library(name: str) -> Any:
