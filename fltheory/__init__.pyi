@@ -21,6 +21,7 @@ from fltheory.algorithms.fedprox import FedProx as FedProx
 from fltheory.algorithms.fen_fedavg import FedElasticNet1 as FedElasticNet1
 from fltheory.algorithms.fen_feddyn import FedElasticNet3 as FedElasticNet3
 from fltheory.algorithms.fen_scaffold import FedElasticNet2 as FedElasticNet2
+from fltheory.algorithms.gossip_sgd import GossipSGD as GossipSGD
 from fltheory.algorithms.mime import Mime as Mime
 from fltheory.algorithms.mimelite import MimeLite as MimeLite
 from fltheory.algorithms.minibatch_sgd import MinibatchSGD as MinibatchSGD
@@ -67,6 +68,7 @@ from fltheory.problems.problem import Problem as Problem
 from fltheory.quadratic.generators import client_quadratics as client_quadratics
 from fltheory.quadratic.generators import noisy_quadratic as noisy_quadratic
 from fltheory.quadratic.hard import opposed_pulls as opposed_pulls
+from fltheory.quadratic.hard import spread_minimisers as spread_minimisers
 from fltheory.quadratic.hard import two_curvatures as two_curvatures
 from fltheory.quadratic.local_model import LocalModel as LocalModel
 from fltheory.quadratic.local_model import local_model as local_model

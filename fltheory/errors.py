@@ -27,7 +27,7 @@ class NotApplicable(FltheoryError):
 
 
 class MissingConstants(NotApplicable):
-    """A statement needs constants that nobody knows; they have to be declared.
+    """A statement needs constants that are not known; they have to be declared.
 
     Parameters
     ----------

@@ -18,6 +18,10 @@ from fltheory.algorithms import Algorithm
 from fltheory.bounds import catalogue
 from fltheory.bounds.claim import Claim, Form
 from fltheory.bounds.papers import PAPERS
+from fltheory.bounds.printing import as_used
+from fltheory.report import notes
+from fltheory.report.markup import with_names
+from fltheory.report.wording import form_name
 
 MODULES = (
     "fltheory.claims",
@@ -58,6 +62,8 @@ def claim_pages() -> dict[str, str]:
     entries = list(catalogue.index().values())
     known = {entry.id for entry in entries}
     pages = {f"claims/{page_name(entry.id)}": claim_page(entry, known) for entry in entries}
+    shared = {name for entry in entries for name in notes.targets(inspect.getdoc(entry.module()) or "")}
+    pages |= {f"claims/{page_name(notes.anchor(name))}": note_page(name) for name in sorted(shared)}
     for paper, cited in PAPERS.items():
         own = [entry for entry in entries if entry.paper == paper]
         rows = [(f":doc:`{entry.id} <{page_name(entry.id)}>`", entry.title, entry.reference) for entry in own]
@@ -86,11 +92,17 @@ def claim_page(entry: catalogue.Entry, known: set[str]) -> str:
     """Return the page of a claim: its docstring, then forms, symbols, assumptions, and what its proof uses."""
     module = entry.module()
     claim: Claim = module.claim
-    lines = [*heading(entry.id, "="), f"*{entry.title}*; {entry.paper}, {entry.reference}.", "", *docstring(module)]
+    lines = [
+        *heading(entry.id, "="),
+        f"*{entry.title}*; {entry.paper}, {entry.reference}.",
+        "",
+        *linked(docstring(module)),
+    ]
     lines += heading("Forms", "-")
     for form in claim.forms:
         lines += form_lines(form)
-    rows = [(f"``{q.name}``", f":math:`{q.with_indices}`", q.meaning) for q in claim.quantities()]
+    expressions = [part for form in claim.forms for part in form.parts()]
+    rows = [(f"``{q.name}``", f":math:`{as_used(q, expressions)}`", q.meaning) for q in claim.quantities()]
     lines += [*heading("Symbols", "-"), *table(("name", "symbol", "meaning"), rows)]
     conditions = {a.name: a.origin.value for form in claim.forms for a in claim.assumptions_of(form)}
     if conditions:
@@ -103,10 +115,22 @@ def claim_page(entry: catalogue.Entry, known: set[str]) -> str:
     return "\n".join(lines)
 
 
+def note_page(name: str) -> str:
+    """Return the page of notes that several statements share."""
+    title = f"{notes.owner(name)}: {notes.title(name)}"
+    return "\n".join([":orphan:", "", *heading(title, "="), *linked(notes.text(name).splitlines()), ""])
+
+
+def linked(lines: Iterable[str]) -> list[str]:
+    """Return a docstring with links to the pages of statements and notes."""
+    pages = notes.linked("\n".join(lines), lambda words, target: f":doc:`{words} <{page_name(notes.anchor(target))}>`")
+    return with_names(pages).split("\n")
+
+
 def form_lines(form: Form) -> list[str]:
     """Return a form of a claim: its name, its formula, its note."""
     note = [f"{form.note[0].upper()}{form.note[1:]}.", ""] if form.note else []
-    return [f"**{form.variant}**", "", ".. math::", "", f"   {form.latex()}", "", *note]
+    return [f"**{form_name(form.variant)}** (``{form.variant}``)", "", ".. math::", "", f"   {form.latex()}", "", *note]
 
 
 def algorithm_pages() -> dict[str, str]:

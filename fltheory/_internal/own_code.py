@@ -22,7 +22,7 @@ from fltheory.errors import InvalidParameter
 
 
 def load_file(path: Path) -> ModuleType:
-    """Return a Python file as a module; what goes wrong is told with file and line."""
+    """Return a Python file as a module; errors name file and line."""
     path = path.resolve()
     name = f"_own_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}_{path.stem}"
     if name in sys.modules:

@@ -4,8 +4,8 @@ This is the one place that decides where work runs: in processes of this compute
 executor with :func:`fltheory._internal.executors.running_on`.
 
 A process that is ended from outside, for lack of memory say, costs one task at most: the tasks that it may have had are
-run again, each alone, and only the one that ends its process once more is given up. Processes end when their parent
-does, however that ends.
+run again, each alone, and only one that ends its process twice when alone is given up: which task ended the first
+process is not known. Processes end when their parent does, however that ends.
 
 Where the system can, processes are copies of one that has imported what they need and done nothing else: importing
 takes seconds, and is done once. Elsewhere each of them starts from nothing.
@@ -61,7 +61,7 @@ def in_processes(
     process does its linear algebra with one thread, unless the environment says otherwise: more would only wait for
     each other.
 
-    For a task that ends its process twice, ``lost(*task)`` is yielded instead; without ``lost``,
+    For a task that ends its process twice when run alone, ``lost(*task)`` is yielded instead; without ``lost``,
     :class:`~fltheory.errors.WorkerLost` is raised.
     """
     executor = executors.current()
@@ -142,18 +142,20 @@ def _stop(kept: dict[int, ProcessPoolExecutor], jobs: int) -> None:
 
 
 def _alone(task: tuple[Any, ...], work: Callable[..., Any], lost: Callable[..., Any] | None) -> Any:
-    """Return the result of a task in a process of its own."""
-    kept = {1: _pool(1)}
-    try:
-        with _ctrl_c_waits():
-            future = kept[1].submit(work, *task)
-        return future.result()
-    except BrokenProcessPool:
-        if lost is not None:
-            return lost(*task)
-        raise WorkerLost from None
-    finally:
-        _stop(kept, 1)
+    """Return the result of a task in a process of its own, or in a second one if the first is ended from outside."""
+    for _ in range(2):
+        kept = {1: _pool(1)}
+        try:
+            with _ctrl_c_waits():
+                future = kept[1].submit(work, *task)
+            return future.result()
+        except BrokenProcessPool:
+            continue
+        finally:
+            _stop(kept, 1)
+    if lost is None:
+        raise WorkerLost
+    return lost(*task)
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from fltheory.algorithms.fedprox import FedProx as FedProx
 from fltheory.algorithms.fen_fedavg import FedElasticNet1 as FedElasticNet1
 from fltheory.algorithms.fen_feddyn import FedElasticNet3 as FedElasticNet3
 from fltheory.algorithms.fen_scaffold import FedElasticNet2 as FedElasticNet2
+from fltheory.algorithms.gossip_sgd import GossipSGD as GossipSGD
 from fltheory.algorithms.mime import Mime as Mime
 from fltheory.algorithms.mimelite import MimeLite as MimeLite
 from fltheory.algorithms.minibatch_sgd import MinibatchSGD as MinibatchSGD

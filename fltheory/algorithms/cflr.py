@@ -28,8 +28,8 @@ anchor.
 The paper has full participation and equal client weights; here :math:`\omega_i` are the weights of the sampling
 design. A client that is absent keeps its memory as it is, while :math:`\pi_t` goes on counting rounds: in the
 weighted form its past keeps total weight :math:`1 - \pi_t`, in the sum form (rounds taken part in)/``t``; a client
-that first appears in round ``t > 1`` has no past and takes steps scaled by :math:`\pi_t`. In scenario S1 whoever
-fills slot ``i`` inherits its memory. A minus sign printed once before the server step is a slip; the algorithm
+that first appears in round ``t > 1`` has no past and takes steps scaled by :math:`\pi_t`. In scenario S1 the
+client in slot ``i`` inherits its memory. A minus sign printed once before the server step is a slip; the algorithm
 boxes have a plus.
 
 On quadratics with ``exact`` curvature and ``full`` gradient, :math:`\hat g - \hat H\hat w = -Hm` does not depend on

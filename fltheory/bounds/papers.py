@@ -93,5 +93,13 @@ PAPERS: Mapping[str, Paper] = {
         authors="Karimireddy and Kale and Mohri and Reddi and Stich and Suresh",
         title="{SCAFFOLD}: stochastic controlled averaging for federated learning",
     ),
+    "koloskova": Paper(
+        short="Koloskova et al. (2020)",
+        spoken="Koloskova et al.",
+        full="Koloskova, Loizou, Boreiri, Jaggi, Stich, A unified theory of decentralized SGD with changing topology "
+        "and local updates (ICML 2020)",
+        authors="Koloskova and Loizou and Boreiri and Jaggi and Stich",
+        title="A unified theory of decentralized {SGD} with changing topology and local updates",
+    ),
 }
 """All papers by tag, in the order of listings."""

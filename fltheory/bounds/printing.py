@@ -17,7 +17,7 @@ from sympy.core.relational import Relational
 from sympy.printing.latex import LatexPrinter
 
 from fltheory.bounds import term_order
-from fltheory.bounds.quantities import declaration
+from fltheory.bounds.quantities import Quantity, declaration
 
 _HIGH = re.compile(r"\\(?:frac|sum|binom|left|sqrt\[)")
 """What is higher than a line."""
@@ -77,8 +77,9 @@ class _Latex(LatexPrinter):
         if (below or number.q > 1) and not any(factor.has(*term_order.LARGE_KINDS) for factor in below):
             beside = [factor for factor in above if term_order.place(factor) >= term_order.LONG]
             above = above[: len(above) - len(beside)]
-        text = self._row(abs(number.p), above, alone=not beside)
-        if below or number.q > 1:
+        fraction = bool(below) or number.q > 1
+        text = self._row(abs(number.p), above, alone=fraction or not beside)
+        if fraction:
             text = rf"\frac{{{text}}}{{{self._row(number.q, below)}}}"
         return ("- " if number < 0 else "") + " ".join(
             filter(None, (text, self._row(1, beside, alone=False) if beside else ""))
@@ -149,6 +150,20 @@ class _Latex(LatexPrinter):
 
     def _call(self, name: str, args: Iterable[Any], exp: Any) -> str:
         return _raised(name + self._add_parens(", ".join(map(self._print, args))), exp)
+
+
+def as_used(quantity: Quantity, parts: Iterable[sp.Basic]) -> str:
+    r"""Return the LaTeX of a quantity with the indices that formulas give it, for tables of symbols.
+
+    >>> from fltheory.bounds.quantities import family, index, scalar
+    >>> i, x = index("i"), family("x", "x_{<0>}", "the models")
+    >>> as_used(x.label.quantity, [x[0] + 1, x[i] ** 2])
+    'x_{i}'
+    """
+    found = {atom for part in parts for atom in part.atoms(sp.Indexed) if declaration(atom) == quantity}
+    plain = [atom for atom in found if all(isinstance(index, sp.Symbol) for index in atom.indices)]
+    different = [atom for atom in plain if len(set(atom.indices)) == len(atom.indices)]
+    return min((latex(atom) for atom in different), key=lambda text: (len(text), text), default=quantity.with_indices)
 
 
 def _is_below(factor: Any) -> bool:

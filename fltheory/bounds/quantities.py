@@ -82,6 +82,10 @@ class Domain(enum.Enum):
         return bool(np.all(inside))
 
 
+_INDICES = {"clients": "k", "N": "k", "steps": "i", "rounds": "t", "T": "t", "t": "t"}
+"""The usual index of an axis."""
+
+
 class Role(enum.Enum):
     """What sort of object a declared symbol is."""
 
@@ -141,8 +145,15 @@ class Quantity:
         'p^{k}'
         """
         latex = self.latex
-        for place, symbol in enumerate("kw" if self.role is Role.FUNCTION and "<1>" in latex else "kijl"):
-            latex = latex.replace(f"<{place}>", symbol)
+        if self.role is Role.FUNCTION:
+            symbols = ["k", "w"] if "<1>" in latex else ["w"]
+        else:
+            symbols = [_INDICES.get(axis, "") for axis in self.shape]
+        taken = {symbol for symbol in symbols if symbol}
+        spare = (symbol for symbol in "kijlmnr" if symbol not in taken)
+        for place in range(latex.count("<")):
+            symbol = symbols[place] if place < len(symbols) and symbols.count(symbols[place]) == 1 else ""
+            latex = latex.replace(f"<{place}>", symbol or next(spare))
         return latex
 
     def described(self) -> str:

@@ -42,7 +42,7 @@ def check(
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Check every claim.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Look less hard.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Check fewer instances and shorter sweeps.")] = False,
     variant: Annotated[str | None, typer.Option(help="One form only: published, corrected, sharp.")] = None,
     seed: Seed = 0,
     searches: Annotated[

@@ -47,7 +47,7 @@ Fresh = Annotated[
 ]
 
 LEDGER = Path("results/ledger")
-"""Where `check` writes the ledger and `show` looks for verdicts, unless told otherwise."""
+"""Where `check` writes the ledger and `show` looks for verdicts, by default."""
 
 
 def cores() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,9 +50,10 @@ def _verdicts(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
-    from fltheory.bounds.printing import latex
+    from fltheory.bounds.printing import as_used, latex
     from fltheory.validation.ledger import ORIGIN
 
+    expressions = [part for form in claim.forms for part in form.parts()]
     return {
         **entry.as_json(),
         "page": inspect.getdoc(entry.module()) or "",
@@ -71,7 +71,13 @@ def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, 
             for form in claim.forms
         ],
         "symbols": [
-            {"name": q.name, "latex": q.latex, "meaning": q.meaning, "shape": list(q.axes), "domain": q.domain.value}
+            {
+                "name": q.name,
+                "latex": as_used(q, expressions),
+                "meaning": q.meaning,
+                "shape": list(q.axes),
+                "domain": q.domain.value,
+            }
             for q in claim.quantities()
         ],
         "assumptions": [
@@ -115,7 +121,7 @@ def _print(
             continue
         table = Table(title=f"\n{heading}", title_justify="left", box=None, show_header=False, pad_edge=False)
         for row in rows:
-            shown = {**row, "latex": plain(re.sub(r"<(\d)>", lambda match: "kijl"[int(match[1])], row["latex"]))}
+            shown = {**row, "latex": plain(row["latex"])}
             table.add_row(*(Text(", ".join(v) if isinstance(v, list) else str(v)) for v in shown.values()))
         console.print(table)
     if claim.uses:

@@ -56,8 +56,8 @@ def sweep(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run again what has failed by an error, a limit or a lost process.")
     ] = False,
-    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="What one run may take.")] = None,
-    memory_limit: Annotated[float | None, typer.Option(metavar="MB", help="What one run may take.")] = None,
+    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Limit on the time of one run.")] = None,
+    memory_limit: Annotated[float | None, typer.Option(metavar="MB", help="Limit on the memory of one run.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -183,7 +183,7 @@ def _print(swept: SweepResult, directory: Path) -> None:
     if len(swept.runs) > ROWS:
         notes.append(f"{len(swept.runs) - ROWS} more rows are in {directory / 'sweep.csv'}.")
     if any(marks):
-        notes.append(f"* is the smallest last {name} of its point, or not told from it by the bands.")
+        notes.append(f"* is the smallest last {name} of its point, or cannot be distinguished from it by the bands.")
     if any(last["half_width"] for run in swept.runs for last in run.final.values()):
         notes.append(f"± is half the width of a {LEVEL:.0%} band for all rounds at once.")
     if swept.reused:

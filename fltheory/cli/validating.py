@@ -23,7 +23,7 @@ WITHOUT_PEP = "without the extra pep, the figure objective-shift has no worst ca
 
 
 def validate(
-    quick: Annotated[bool, typer.Option("--quick", help="Look less hard, draw with fewer points.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Check fewer instances, draw fewer points.")] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures and tables.")] = True,
     seed: Seed = 0,
     jobs: Jobs = None,

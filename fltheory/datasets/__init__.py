@@ -1,4 +1,4 @@
-"""Real data: the sets that the papers train on, and how their samples are dealt to clients.
+"""Real data: the sets that the papers train on, and how their samples are split among clients.
 
 :func:`load` reads a data set that is on this machine, :func:`available` says which are and how to get the others, and
 :func:`fetch` gets those that a public registry has. There is one module per data set, whose docstring is its page; they

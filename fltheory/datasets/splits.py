@@ -1,4 +1,4 @@
-r"""How samples are dealt to clients.
+r"""How samples are split among clients.
 
 ======================  ==============================================================================================
 split                   who gets what

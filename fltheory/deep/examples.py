@@ -54,7 +54,7 @@ class Examples:
 
     @classmethod
     def dealt(cls, inputs: NDArray[Any], labels: Ints, rows: Sequence[Ints]) -> Examples:
-        """Return the samples that every client has been dealt, by their numbers."""
+        """Return the indices of the samples that every client has."""
         order = np.concatenate([np.asarray(own, dtype=np.int64) for own in rows])
         offsets = np.concatenate([[0], np.cumsum([len(own) for own in rows])])
         return cls(inputs=inputs[order], labels=labels[order], offsets=offsets)

@@ -1,4 +1,4 @@
-r"""Networks on real data, dealt to clients.
+r"""Networks on real data that is split among clients.
 
 Images become :math:`(x/255 - m)/s` with the mean :math:`m` and standard deviation :math:`s` of all training images, one
 per channel. Rows of text stay as they are.
@@ -89,7 +89,7 @@ def federate(
     own_tests: int = 50,
     seed: int,
 ) -> DeepProblem:
-    """Return a network to be trained on samples that are dealt to clients.
+    """Return a network to be trained on samples that are split among clients.
 
     Parameters
     ----------

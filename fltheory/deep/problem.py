@@ -264,16 +264,16 @@ class DeepObjective:
 
     @property
     def w_star(self) -> Floats:
-        """Nobody knows a minimiser."""
+        """Raise: a minimiser is not known."""
         raise _unknown("a minimiser")
 
     @property
     def f_star(self) -> float:
-        """Nobody knows the minimum."""
+        """Raise: the minimum is not known."""
         raise _unknown("the minimum")
 
     def gap(self, w: Floats) -> Floats:
-        """Nobody knows the gap."""
+        """Raise: the gap is not known."""
         raise _unknown("the gap")
 
     def gradient(self, w: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""MNIST dealt to 100 clients, for the figures with networks."""
+"""MNIST split among 100 clients, for the figures with networks."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def data() -> DataSet:
 
 
 def problem(network: Network, split: Split, *, seed: int, **more: Any) -> DeepProblem:
-    """Return a network on MNIST dealt to the clients."""
+    """Return a network on MNIST split among the clients."""
     return federate(data(), network=network, split=split, num_clients=CLIENTS, batch_size=BATCH, seed=seed, **more)

@@ -24,7 +24,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Progress that nobody wants to see."""
+    """Progress that is not shown."""
 
     def expect(self, parts: int) -> None:
         """Say nothing."""

@@ -1,4 +1,4 @@
-r"""Logistic problems with the constants that the caller asks for, exactly, or an error that says what can be had.
+r"""Logistic problems that have the given constants exactly, or an error that says which values are possible.
 
 All clients start from the same samples: features :math:`z_j \sim N(0, I)` and labels with log-odds of size ``signal``.
 

@@ -1,4 +1,4 @@
-"""Quadratics with the constants that the caller asks for, exactly.
+"""Quadratics that have the given constants exactly.
 
 Both generators draw directions from the seed and then rescale, so that eigenvalues, drifts, spreads and
 dissimilarities of the instance are the requested numbers to rounding, not on average.

@@ -3,6 +3,7 @@ r"""Problems on which lower bounds are attained: small, deterministic, with ever
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fltheory._internal import arguments
 from fltheory.quadratic.problem import Quadratic
@@ -78,4 +79,45 @@ def opposed_pulls(*, mu: float, pull: float, start: float = 1.0) -> Quadratic:
         noise_sq=np.zeros(2),
         start=np.array([first]),
         sample_counts=np.ones(2),
+    )
+
+
+def spread_minimisers(*, pattern: ArrayLike, zeta: float) -> Quadratic:
+    r"""Return clients on a line with one curvature and different minimisers, between which gossip never settles.
+
+    .. math:: f_i(x) = \tfrac12(x - y_i)^2, \qquad y_i = 1 + \zeta v_i, \qquad \sum_iv_i = 0, \qquad
+       \tfrac1n\sum_iv_i^2 = 1, \qquad x^\star = 1 .
+
+    The mean of all models moves as in gradient descent, whatever the mixing; models stay apart in proportion to the
+    step size and to :math:`\zeta`, the root mean square of the gradients at the minimiser. Where :math:`v` is an
+    eigenvector of the mixing matrix, everything is known in closed form. The start is 0.
+
+    Parameters
+    ----------
+    pattern
+        How the minimisers are spread: any numbers, one per client, not all equal; :math:`v` is what is left of them
+        without their mean, scaled.
+    zeta
+        :math:`\zeta`.
+
+    Examples
+    --------
+    >>> spread_minimisers(pattern=[1.0, 0.0], zeta=0.5).linear.ravel().tolist()
+    [-1.5, -0.5]
+    """
+    owner = "spread_minimisers"
+    given = arguments.array(owner, "pattern", pattern, shape=(None,))
+    size = arguments.real(owner, "zeta", zeta, low=0)
+    away = given - given.mean() if given.size else given
+    length = float(np.sqrt((away**2).mean())) if given.size else 0.0
+    if length <= 1e-12 * float(np.abs(given).max(initial=0.0)):
+        raise arguments.fail(owner, "pattern", "numbers that are not all equal", pattern)
+    minimisers = 1.0 + size * away / length
+    return Quadratic(
+        hessian=np.ones((len(given), 1)),
+        linear=-minimisers[:, None],
+        constant=0.5 * minimisers**2,
+        noise_sq=np.zeros(len(given)),
+        start=np.zeros(1),
+        sample_counts=np.ones(len(given)),
     )

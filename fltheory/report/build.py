@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,15 @@ from fltheory.figures.style import SYMBOLS, WORDS
 from fltheory.report.findings import findings
 from fltheory.report.graph import svg
 from fltheory.report.sections import section
-from fltheory.report.wording import paper_name
+from fltheory.report.wording import SEVERITIES, paper_name, prose
 from fltheory.validation.summary import summary
+from fltheory.validation.swept import named
 
 _SEAL = "fltheory-page-without-its-key"
 _SEALED = re.compile(r"\b([0-9a-f]{64}) ([0-9a-f]{64})\b")
+
+_INSIDE = re.compile(r'<a [^>]*href="#([^"]+)"[^>]*>(.*?)</a>')
+"""A link to another place of the page."""
 
 METHODS = {
     "exact": "exact expectations along trajectories",
@@ -79,6 +84,10 @@ def build(
     parts = dict(in_processes(tasks, _labelled, jobs, lost=_lost))
     small = {_whose(saved, picture): parts[picture] for saved in figures for picture, _ in _pictures(saved)}
     claims = [{**parts[entry["id"]], "picture": small.get(entry["id"], "")} for entry in ledger["claims"]]
+    shared = {note["id"]: note for claim in claims for note in claim["notes"]}
+    there = {claim["id"] for claim in claims} | shared.keys()
+    for shown in (*claims, *shared.values()):
+        shown["page"] = _without_loose_links(shown["page"], there)
     papers = []
     for tag in dict.fromkeys(claim["paper"] for claim in claims):
         own = [claim for claim in claims if claim["paper"] == tag]
@@ -92,7 +101,7 @@ def build(
                     {c["id"]: c["uses"] for c in own},
                     {c["id"]: c["verdict"] for c in own},
                     paper=tag,
-                    tips={c["id"]: f"{c['reference']}: {c['title']}\n{c['tip']}" for c in own},
+                    tips={c["id"]: f"{c['reference']}: {html.unescape(c['title'])}\n{c['tip']}" for c in own},
                 ),
                 "drawn": _figure(graphs[tag], "") if tag in graphs else None,
             }
@@ -101,13 +110,17 @@ def build(
     text = template("report.html.j2").render(
         papers=papers,
         claims=claims,
-        here={claim["id"] for claim in claims},
+        here=there,
+        notes=list(shared.values()),
         figures=[_figure(saved, small.get(saved.study.name, "")) for saved in figures],
         counts=[{**row, "title": _title(row["paper"])} for row in counts],
         findings=findings(ledger),
         symbols=SYMBOLS,
         words=WORDS,
         methods=METHODS,
+        severities=SEVERITIES,
+        named=named,
+        prose=prose,
         kept=kept.as_posix(),
         ledger=ledger,
         seal=_SEAL,
@@ -166,6 +179,11 @@ def _gallery(figures: Sequence[Saved], path: Path) -> str:
     if not (found and found[0].exists()):
         return ""
     return Path(os.path.relpath(found[0], path.parent)).as_posix()
+
+
+def _without_loose_links(page: str, there: Collection[str]) -> str:
+    """Return a page in which links to statements that are not shown are words."""
+    return _INSIDE.sub(lambda match: match[0] if match[1] in there else match[2], page)
 
 
 def _labelled(label: Any, work: Callable[..., Any], *more: Any) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fltheory.report.sections import parts
-from fltheory.report.wording import NUMBER, instance, paper_name, sides
+from fltheory.report.wording import NUMBER, instance, paper_name, printed_sides, prose, relation
 
 _MAIN = ("theorem", "corollary", "lemma", "table", "remark")
 _SIDES = ("lhs", "rhs")
@@ -55,16 +55,19 @@ def _cost(entry: Mapping[str, Any], form: Mapping[str, Any], found: Mapping[str,
 
 
 def _finding(entry: Mapping[str, Any], form: Mapping[str, Any], counterexample: Mapping[str, Any]) -> dict[str, Any]:
-    left, right = sides(counterexample)
+    left, right = printed_sides(form)
+    sign = "&lt;" if relation(form["latex"]) == "ge" else "&gt;"
+    sign = "≠" if counterexample["sign"] == "≠" else sign
     return {
-        **{name: entry[name] for name in ("id", "title", "reference")},
+        **{name: entry[name] for name in ("id", "reference")},
+        "title": prose(entry["title"]),
         "paper": paper_name(entry["paper"]),
         "statement": parts(form["latex"])[0],
         "instance": instance(counterexample["quantities"]),
-        "outcome": f"{left} {'&gt;' if counterexample['sign'] == '>' else '≠'} {right}",
+        "outcome": f"{left} {sign} {right}",
         "instead": next(
             (
-                other["note"]
+                prose(other["note"])
                 for other in entry["forms"]
                 if other["variant"].startswith("corrected") and other["verdict"] == "HOLDS"
             ),

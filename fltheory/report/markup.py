@@ -11,10 +11,17 @@ from typing import Any
 from docutils.core import publish_parts
 from docutils.writers.html5_polyglot import HTMLTranslator, Writer
 
+from fltheory.report import notes
 from fltheory.report.formulas import display, mathml
 from fltheory.report.links import harmless
+from fltheory.report.wording import form_name
 
 _ROLES = re.compile(r":(?:class|func|mod|data|meth|attr):`~?\.?([^`]+)`")
+
+
+_VARIANT = r"(?:published|corrected|sharp)@\w[\w.-]*(?<=\w)"
+_FORM = re.compile(rf"``({_VARIANT})``|(?<![\w/@.-])({_VARIANT})")
+"""A form by its variant, as a literal or not."""
 
 
 class _Translator(HTMLTranslator):
@@ -43,8 +50,23 @@ def page(docstring: str) -> str:
     """Return the page of a claim as HTML: its docstring, read as reStructuredText."""
     writer = Writer()
     writer.translator_class = _Translator
-    text = without_roles(docstring)
+    linked = notes.linked(docstring, lambda words, target: f"`{words} <#{notes.anchor(target)}>`__")
+    text = with_names(without_roles(linked))
     return harmless(str(publish_parts(text, writer=writer, settings=copy.copy(_settings()))["body"]))
+
+
+def with_names(docstring: str) -> str:
+    """Return reStructuredText with the names of forms in place of their variants, except in code.
+
+    >>> with_names("``published@expected`` repairs it.")
+    '“As printed: expected” repairs it.'
+    """
+    lines = docstring.splitlines()
+    return "\n".join(line if ">>>" in line else _FORM.sub(_name, line) for line in lines)
+
+
+def _name(match: re.Match[str]) -> str:
+    return f"“{form_name(match[1] or match[2])}”"
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import inspect
 from collections.abc import Mapping
@@ -10,11 +11,13 @@ from typing import Any
 
 from fltheory.bounds import catalogue
 from fltheory.bounds.plain_text import plain
+from fltheory.bounds.printing import as_used
 from fltheory.bounds.quantities import Role, declared_in
 from fltheory.errors import WorkerLost
+from fltheory.report import notes
 from fltheory.report.formulas import mathml
 from fltheory.report.markup import page
-from fltheory.report.wording import equation, form_name, number, paper_name, why
+from fltheory.report.wording import equation, form_name, instance, number, paper_name, prose, ratio, settings, why
 from fltheory.validation.counterexamples import file_of, replay_command
 from fltheory.validation.summary import printed
 
@@ -40,11 +43,19 @@ def section(
         # Readings that differ in what is run, not in what is stated, show their formulas once.
         form["same"] = first.get(form["latex"], "")
         first.setdefault(form["latex"], form["name"])
+    for form in forms[1:]:
+        statement, *lines = form["mathml"]
+        own = [line for line in lines if line not in forms[0]["mathml"]]
+        # A definition that stands above is not repeated, where that saves more than it costs to say so.
+        if len(lines) - len(own) > 2:
+            form["mathml"], form["elsewhere"] = [statement, *own], forms[0]["name"]
     return {
         **entry,
+        "title": prose(entry["title"]),
         "verdict": printed(entry),
         "paper_name": paper_name(entry["paper"]),
         "page": _page(found),
+        "notes": _notes(found),
         "symbols": _symbols(found),
         "assumptions": _assumptions(entry),
         "forms": forms,
@@ -59,9 +70,14 @@ def _form(form: Mapping[str, Any], kept: Path, folders: tuple[Path, ...]) -> dic
     return {
         **form,
         "name": form_name(form["variant"]),
+        "note": prose(form["note"]),
         "mathml": parts(form["latex"]),
+        "elsewhere": "",
+        "ratio": ratio(form),
+        "settings": settings(form),
         "why": why(form),
         "instance": _instance(counterexample) if counterexample else None,
+        "line": instance(counterexample.get("quantities", ())) if counterexample else "",
         "replay": replay_command(kept / file_of(form["id"], form["variant"]), folders),
     }
 
@@ -70,7 +86,7 @@ def _assumptions(entry: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the assumptions of all forms, each of them once."""
     found = {(a["name"], a["statement"]): a for form in entry["forms"] for a in form["assumptions"]}
     return [
-        {"name": name, "mathml": mathml(statement, block=False), "origin": a["origin"]}
+        {"name": prose(name), "mathml": mathml(statement, block=False), "origin": a["origin"]}
         for (name, statement), a in found.items()
     ]
 
@@ -97,13 +113,31 @@ def _symbols(found: catalogue.Entry | None) -> list[dict[str, str]]:
         claim = found.load()
     except Exception:  # the file of a claim may be a user's; its page says what is wrong
         return []
-    known = declared_in(claim.id, (part for form in claim.forms for part in form.parts()))
-    rows = []
+    expressions = [part for form in claim.forms for part in form.parts()]
+    known = declared_in(claim.id, expressions)
+    rows = {}
     for quantity in sorted(known.values(), key=lambda quantity: quantity.name):
-        if quantity.role is Role.INDEX:
-            continue
-        rows.append({"symbol": mathml(quantity.with_indices, block=False), "meaning": quantity.meaning})
-    return rows
+        if quantity.role is not Role.INDEX:
+            symbol = mathml(as_used(quantity, expressions), block=False)
+            rows[symbol, quantity.meaning] = {"symbol": symbol, "meaning": prose(quantity.meaning)}
+    return list(rows.values())
+
+
+def _notes(found: catalogue.Entry | None) -> list[dict[str, str]]:
+    """Return the notes that a claim refers to."""
+    if found is None or not found.name:
+        return []
+    return [_note(name) for name in notes.targets(inspect.getdoc(found.module()) or "")]
+
+
+@functools.cache
+def _note(name: str) -> dict[str, str]:
+    """Return a note as the page shows it."""
+    return {
+        "id": notes.anchor(name),
+        "title": f"{notes.owner(name)}, {notes.title(name)}",
+        "page": page(notes.text(name)),
+    }
 
 
 def _page(found: catalogue.Entry | None) -> str:

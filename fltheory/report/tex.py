@@ -16,12 +16,13 @@ from typing import Any
 
 from fltheory.bounds.claim import Claim
 from fltheory.bounds.papers import PAPERS
-from fltheory.bounds.printing import latex
+from fltheory.bounds.printing import as_used, latex
 from fltheory.bounds.quantities import Role, declared_in
 from fltheory.figures.style import WORDS
-from fltheory.report.markup import without_roles
+from fltheory.report import notes
+from fltheory.report.markup import with_names, without_roles
 from fltheory.report.sections import BETWEEN
-from fltheory.report.wording import form_name
+from fltheory.report.wording import form_name, relation
 
 _WIDTH = 72
 """Symbols of a formula that fit a line."""
@@ -148,15 +149,13 @@ def _statement(form: Any) -> str:
 
 
 def _symbols(claim: Claim) -> str:
-    known = declared_in(claim.id, (part for form in claim.forms for part in form.parts()))
-    items = []
-    for quantity in sorted(known.values(), key=lambda quantity: quantity.name):
-        if quantity.role is Role.INDEX:
-            continue
-        symbol = quantity.latex
-        for place, letter in enumerate("kw" if quantity.role is Role.FUNCTION and "<1>" in symbol else "kijl"):
-            symbol = symbol.replace(f"<{place}>", letter)
-        items.append(rf"\item ${symbol}$: {escaped(quantity.meaning)}")
+    expressions = [part for form in claim.forms for part in form.parts()]
+    known = declared_in(claim.id, expressions)
+    items = [
+        rf"\item ${as_used(quantity, expressions)}$: {escaped(quantity.meaning)}"
+        for quantity in sorted(known.values(), key=lambda quantity: quantity.name)
+        if quantity.role is not Role.INDEX
+    ]
     return _list(items)
 
 
@@ -176,8 +175,10 @@ def _verdict(variant: str, form: Mapping[str, Any] | None, replay: Mapping[str, 
     found = form["counterexample"]
     if not found:
         return text + escaped(form["reason"][:1].upper() + form["reason"][1:]) + "."
-    sign = r"$>$" if found["sign"] == ">" else r"$\ne$"
-    text += f"On the instance below it reads {escaped(found['lhs'])} {sign} {escaped(found['rhs'])}."
+    left, right = found["lhs"], found["rhs"]
+    if relation(form["latex"]) == "ge":
+        left, right = right, left
+    text += f"On the instance below the left-hand side is {escaped(left)}, the right-hand side {escaped(right)}."
     rows = found.get("quantities", ())
     if rows:
         text += "\n\n" + ", ".join(f"${row['symbol']} = {_values(row['values'])}$" for row in rows) + "."
@@ -208,9 +209,15 @@ def _body(page: str) -> tuple[str, str]:
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of docutils, about defaults that are set above
-        made = publish_parts(without_roles(inspect.cleandoc(page)), writer="latex", settings_overrides=settings)
+        made = publish_parts(_whole(inspect.cleandoc(page)), writer="latex", settings_overrides=settings)
     body = _EQUATION.sub(lambda match: rf"\[ {broken(' '.join(match[1].split()))} \]", str(made["body"]))
     return body.strip(), str(made["requirements"]) + "\n" + str(made["fallbacks"])
+
+
+def _whole(page: str) -> str:
+    """Return a page followed by the notes to which it refers."""
+    parts = [page, *(f"**Notes “{notes.title(name)}”.** {notes.text(name)}" for name in notes.targets(page))]
+    return with_names(without_roles(notes.linked("\n\n".join(parts), lambda words, target: words)))
 
 
 def _paper(tag: str) -> str:

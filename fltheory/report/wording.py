@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,22 @@ from fltheory.report.formulas import mathml
 
 _VERSIONS = {"000": "long version", "003": "short version"}
 _HEADS = {"published": "as printed", "corrected": "corrected", "sharp": "sharp"}
+SEVERITIES = {"misprint": "a misprint", "gap": "a gap in a proof", "false": "false as stated"}
+"""What the severity of a violation says."""
+
+_GREEK = {
+    name: unicodedata.lookup(
+        f"GREEK {'SMALL' if name.islower() else 'CAPITAL'} LETTER {name.upper().replace('BDA', 'DA')}"
+    )
+    for name in (
+        *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi"),
+        *("rho", "sigma", "tau", "phi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi"),
+    )
+}
+_GREEK_WORD = re.compile(rf"(?<![A-Za-z_@.])(?<![a-z]-)({'|'.join(_GREEK)})(_sq)?(?![A-Za-z]|-[a-z])")
+_RELATION = re.compile(r"(?:\\(le|ge|ne)(?![A-Za-z]))|(?P<strict>[<>])|(?<!\\)[{}]|\\[{}]|[\[\]()]")
+_AT = re.compile(r",? (?:at|with) (?=\w+ = )")
+
 NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 """A whole number or a fraction."""
 
@@ -61,7 +78,7 @@ def why(form: Mapping[str, Any]) -> str:
     """Return as HTML, in one sentence, why a form fails, or how it was found to hold."""
     found = form["counterexample"]
     if form["verdict"] == "VIOLATED" and found and not form["evidence"].get("sweeps"):
-        left, right = sides(found)
+        left, right = printed_sides(form)
         place = ", ".join(
             f"{name} = {value}" for name, value in found["where"].items() if name not in ("outcome", "entry")
         )
@@ -69,9 +86,74 @@ def why(form: Mapping[str, Any]) -> str:
         if found["sign"] == "≠":
             return f"The two sides are {left} and {right}, not equal, on the instance below{at}."
         return f"The left-hand side is {left}, the right-hand side {right}, on the instance below{at}."
-    reason = html.escape(str(form["reason"]))
-    reason = re.sub(r"\b([A-Za-z_]+)\^(-?[\d.]*\d)", r"\1<sup>\2</sup>", reason)
+    reason = prose(str(form["reason"]).replace(_covered(form), _covered_in_short(form)))
+    reason = re.sub(r"(\w|\))\^(-?[\d.]*\d)", r"\1<sup>\2</sup>", reason)
     return f"{reason[:1].upper()}{reason[1:]}{'' if reason.endswith('.') else '.'}"
+
+
+def prose(text: str) -> str:
+    """Return a few words as HTML, with names of symbols as the symbols.
+
+    >>> prose("steps of at most 1/(2 mu)"), prose("sigma_sq < Gamma_k")
+    ('steps of at most 1/(2 μ)', 'σ² &lt; Γ_k')
+    """
+    return re.sub(_GREEK_WORD, lambda match: _GREEK[match[1]] + ("²" if match[2] else ""), html.escape(text))
+
+
+def printed_sides(form: Mapping[str, Any]) -> tuple[str, str]:
+    r"""Return both sides as HTML, in the order of the formula: a statement with ≥ is checked as one with ≤.
+
+    >>> found = {"lhs": "1/308", "rhs": "0"}
+    >>> printed_sides({"latex": r"x \ge \frac{1}{308}", "counterexample": found})
+    ('0', '1/308')
+    """
+    left, right = sides(form["counterexample"])
+    return (right, left) if relation(form["latex"]) == "ge" else (left, right)
+
+
+def relation(latex: str) -> str:
+    r"""Return the command of the relation that a statement claims, which stands in no brackets and no group.
+
+    >>> relation(r"\{j : a \ge b\} \le \frac{c}{d}"), relation(r"a \le b \Rightarrow c > d"), relation("a = b")
+    ('le', 'ge', '')
+    """
+    depth = 0
+    for mark in _RELATION.finditer(latex.split(r",\quad ")[0].split(r"\Rightarrow")[-1]):
+        if mark[1] or mark["strict"]:
+            if depth == 0:
+                return mark[1] or {"<": "le", ">": "ge"}[mark[0]]
+        else:
+            depth += 1 if mark[0][-1] in "{[(" else -1
+    return ""
+
+
+def ratio(form: Mapping[str, Any]) -> str:
+    """Return what the margin of a form is the smallest value of."""
+    if form["evidence"].get("sweeps"):
+        return "claimed/measured"
+    return "lhs/rhs" if relation(form["latex"]) == "ge" else "rhs/lhs"
+
+
+def settings(form: Mapping[str, Any]) -> list[str]:
+    """Return the settings of the generator for which there is a certificate, if the sentence leaves them out."""
+    listed = _AT.split(_covered(form), maxsplit=1)[1:]
+    return listed[0].split("; ") if listed and _covered_in_short(form) != _covered(form) else []
+
+
+def _covered(form: Mapping[str, Any]) -> str:
+    """Return what a certificate covers, or a text that no reason contains."""
+    return str((form["evidence"].get("certificate") or {}).get("covers") or "\n")
+
+
+def _covered_in_short(form: Mapping[str, Any]) -> str:
+    """Return what a certificate covers, without parameters of the generator."""
+    covered = _covered(form)
+    names = {name for name in re.findall(r"(\w+) = ", covered) if name not in _GREEK}
+    if all(len(name) == 1 for name in names) and ";" not in covered:
+        return covered
+    before, *listed = _AT.split(covered, maxsplit=1)
+    count = listed[0].count("; ") + 1 if listed else 1
+    return f"{before.rstrip(',')}, for the {f'{count} settings' if count > 1 else 'setting'} listed under the evidence"
 
 
 def equation(row: Mapping[str, Any]) -> str:

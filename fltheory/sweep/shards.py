@@ -44,7 +44,7 @@ class Shard(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """Name of the folder in which the share is kept, unless told otherwise."""
+        """Default name of the folder in which the share is kept."""
         return f"shard-{self.number}-of-{self.of}"
 
 

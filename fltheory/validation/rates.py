@@ -29,6 +29,7 @@ from fltheory.bounds.claim import Claim, Experiments, Form, Rejected, Sweep, Swe
 from fltheory.bounds.space import plain
 from fltheory.errors import Diverged, NotApplicable
 from fltheory.validation.evaluate import read
+from fltheory.validation.swept import named
 from fltheory.validation.trials import LOOSE, Memory, Runs, Trials, run_at
 from fltheory.validation.verdict import Counterexample, Decision, Strength, Verdict
 
@@ -79,7 +80,7 @@ class Trend:
 
     @property
     def decision(self) -> Decision:
-        """Bounded, growing, or not to be told from this sweep; with a constant, below it everywhere or not."""
+        """Whether the ratio is bounded, grows or is undecided; with a constant, whether it stays below 1."""
         if self.firm and self.ratio > 1.0 + LOOSE:
             return Decision.VIOLATED
         if self.firm:
@@ -191,7 +192,7 @@ def _entries(
     for parameter, group in groups.items():
         count = [f"{len(group)} sweeps"] if len(group) > 1 else []
         said = ", ".join([*count, *(text for text in [detail(group[0], group)] if text)])
-        name = f"{parameter}^{_short(group[0].slope)}" if power else parameter
+        name = f"{named(parameter, power=True)}^{_short(group[0].slope)}" if power else named(parameter)
         made.append(f"{name} ({said})" if said else name)
     return ", ".join(made)
 
@@ -203,7 +204,7 @@ def _steepest(steepest: Trend, _: list[Trend]) -> str:
 
 def _exponent(steepest: Trend, group: list[Trend]) -> str:
     low = _short(min(t.low for t in group))
-    return "" if low == _short(steepest.slope) else f"at least {steepest.parameter}^{low}"
+    return "" if low == _short(steepest.slope) else f"at least {named(steepest.parameter, power=True)}^{low}"
 
 
 def _between(_: Trend, group: list[Trend]) -> str:
@@ -225,7 +226,7 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
             trends.append(_measure(trials, sweep))
             swept.append(sweep)
         except (Rejected, Diverged, NotApplicable) as error:
-            obstacles.append(f"{sweep.name}: {error}")
+            obstacles.append(f"{named(sweep.name)}: {error}")
     growing = [t for t in trends if t.decision is Decision.VIOLATED]
     unclear = [t for t in trends if t.decision is Decision.INCONCLUSIVE]
     worst = max(trends, key=lambda t: t.ratio if t.firm else t.slope, default=None)
@@ -261,7 +262,7 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
 
 
 def _strength(trends: list[Trend], outcome: Decision) -> Strength:
-    """Return what the verdict on a rate rests on: exponents, unless every point was held against a constant."""
+    """Return what the verdict on a rate rests on: exponents, unless every point was compared with a constant."""
     if not all(t.firm for t in trends) or outcome is Decision.INCONCLUSIVE:
         return Strength.EXTRAPOLATED
     return Strength.REFUTED_FLOAT if outcome is Decision.VIOLATED else Strength.SEARCHED

@@ -1,4 +1,4 @@
-"""Sweeps read from files that anybody may have edited: held against the sweeps and the space of their claim."""
+"""Sweeps read from files, which may have been edited: compared with the sweeps and the space of their claim."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 200
 def read_sweep(source: Sweeps, stored: Mapping[str, Any]) -> Sweep:
     """Return a stored sweep, or say which parameter is unlike those of the claim's own sweeps.
 
-    Sweeps may go beyond the space in which a search looks, so values are held against both.
+    Sweeps may go beyond the space in which a search looks, so values are compared with both.
     """
     own = [sweep for sweep in source.sweeps if set(stored) == {sweep.name, *sweep.base}]
     names = sorted({sweep.name for sweep in own if isinstance(stored[sweep.name], list)})

@@ -124,6 +124,13 @@ def test_show_is_text_without_markup(id_):
     assert "symbols" in text
 
 
+def test_symbols_are_shown_with_the_indices_of_the_paper():
+    text = invoke("show", "ruan.eq-46").stdout
+    assert "F_k(w)  " in text
+    assert "w̄_{τ E+i}  " in text
+    assert "w̄_{τ E+k}" not in text
+
+
 TEX = shutil.which("pdflatex")
 
 
@@ -139,7 +146,7 @@ def test_export_is_a_latex_file_that_compiles(id_, tmp_path):
     assert "@misc{" in text
     assert "@software{fltheory," in text
     if id_ == "ruan.eq-78":
-        assert "On the instance below it reads 5/2 $\\ne$ 9/4" in text
+        assert "On the instance below the left-hand side is 5/2, the right-hand side 9/4." in text
         assert "fltheory replay results/ledger/counterexamples/ruan.eq-78@published.json" in text
         assert r"$E = 2$, $N = 1$" in text
     assert invoke("export", id_, "--tex").stdout == text

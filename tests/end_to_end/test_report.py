@@ -20,6 +20,7 @@ from fltheory.report.findings import findings as report_findings
 from fltheory.report.formulas import mathml
 from fltheory.report.graph import svg
 from fltheory.report.markup import page
+from fltheory.report.wording import instance, ratio, settings
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger
 from fltheory.validation.proof_graph import layout
@@ -217,7 +218,10 @@ def test_print_tells_what_is_stated_where_it_fails_and_how_to_replay_it(report, 
     assert refuted
     for form in refuted:
         if form["reason"].startswith("fails at"):
-            assert f'<div class="paper-only">{form["reason"]}</div>' in text
+            assert (
+                f'<div class="paper-only">{html.unescape(instance(form["counterexample"]["quantities"]))}</div>' in text
+            )
+            assert form["reason"] not in text  # parameters of the generator, without the note that says so
 
 
 def section_of(text, id_):
@@ -236,8 +240,7 @@ def test_every_verdict_says_in_words_how_it_was_decided(report, document):
         for form in claim["forms"]:
             assert f"Decided by {METHODS[form['method']]}; {form['instances']} instance" in section
             assert f'<span class="badge {form["verdict"]}">' in section
-            ratio = "claimed/measured" if form["evidence"].get("sweeps") else "rhs/lhs"
-            assert form["margin"] is None or f">smallest {ratio} {form['margin']:.4g}<" in section
+            assert form["margin"] is None or f">smallest {ratio(form)} {form['margin']:.4g}<" in section
 
 
 def test_a_section_stands_in_the_order_in_which_a_mathematician_reads(report, document):
@@ -287,6 +290,52 @@ def test_counterexamples_stand_in_the_symbols_of_the_paper(report, document):
         assert f">{name} = " in generator
         assert f">{name} = " not in before  # never without the note that they belong to the generator
     assert "belong to the generator" in before
+
+
+def test_what_a_certificate_covers_is_listed_apart_from_the_verdict(report, document):
+    text = html.unescape(report.read_text())
+    forms = [form for claim in document["claims"] for form in claim["forms"] if settings(form)]
+    assert forms
+    for form in forms:
+        for setting in settings(form):
+            section = section_of(text, form["id"])
+            assert setting in form["reason"]
+            assert section.index("Assumptions and evidence") < section.index(setting)
+
+
+def test_notes_that_statements_share_stand_on_the_page_once(report):
+    text = report.read_text()
+    used = set(re.findall(r'href="#(notes-[^"]+)"', text))
+    assert used
+    for anchor in used:
+        assert text.count(f'<details class="note screen-only" id="{anchor}">') == 1
+
+
+MATH_FONTS = ("STIXTwoMath", "latinmodern-math", "cambria", "XITSMath", "LibertinusMath", "DejaVuMathTeXGyre")
+
+STRETCH = """
+document.querySelectorAll('details.claim').forEach(function (d) { d.open = true; });
+var short = 0, seen = 0;
+document.querySelectorAll('.form .math mrow > mfrac').forEach(function (f) {
+  var bracket = f.parentNode.firstElementChild;
+  if (bracket.localName !== 'mo' || bracket.textContent !== '(') return;
+  seen += 1;
+  if (bracket.getBoundingClientRect().height < 0.9 * f.getBoundingClientRect().height) short += 1;
+});
+document.body.dataset.stretch = short + ' of ' + seen;
+"""
+
+
+@browser
+@pytest.mark.skipif(
+    not any(name.lower() in path.name.lower() for path in Path("/usr/share").rglob("*.[ot]tf") for name in MATH_FONTS),
+    reason="needs a font for mathematics",
+)
+def test_brackets_are_as_high_as_the_fractions_in_them(report):
+    dom, _ = dump(report, STRETCH)
+    short, seen = re.search(r'data-stretch="(\d+) of (\d+)"', dom).groups()
+    assert int(seen) > 3
+    assert short == "0"
 
 
 def test_the_first_page_has_totals_papers_and_findings_to_check_by_hand(report, document):

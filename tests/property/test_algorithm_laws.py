@@ -45,6 +45,7 @@ VARIANTS = {
     "fedopt": [{"rule": "adagrad", "second_start": 0.0}, {"rule": "yogi"}, {"bias_correction": True}],
     "fednova": [{"prox": 0.5, "server_momentum": 0.5}, {"effective_steps": 2.0}],
     "fedprox": [{"prox": 0.0}],
+    "gossip-sgd": [{"mixing": "ring"}, {"mixing": ["ring", "identity"]}],
     "mime": [{"momentum": 0.0}],
     "mimelite": [{"momentum": 0.0}],
     "pfedme": [{"reset_inner": False}],
@@ -99,7 +100,7 @@ NOT_AFFINE = {
 NOT_SHIFTED = {"fedamp,heuristic=True", "signsgd,weight_decay=0.1"}
 
 # One vote, one attention weight, one term of the elastic sum each: these count heads, not shares of the objective.
-COUNTING_HEADS = {label for label in CASES if label.startswith(("efl", "fedamp", "signsgd"))} | {
+COUNTING_HEADS = {label for label in CASES if label.startswith(("efl", "fedamp", "gossip-sgd,", "signsgd"))} | {
     "ruan,scheme=A",  # divides by the number of complete clients
 }
 

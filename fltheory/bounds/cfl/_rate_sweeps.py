@@ -37,7 +37,7 @@ BASE: Mapping[str, Any] = {
 }  # fmt: skip
 """Base of all sweeps: no source of error."""
 
-CAMPS = 0.5
+DISTANCE_OF_GROUPS = 0.5
 """Growth of two groups that pull apart: the steep eigenvalue of one is between a third and half of the other's."""
 
 LONG = 16384
@@ -67,7 +67,7 @@ def base(setting: Setting, *sources: str) -> dict[str, Any]:
     if setting.strongly:
         made |= {"T": 1024, **({"kappa": 1.0, "F": 256.0} if setting.lasting else {"kappa": 2.0, "F": 8.0})}
     made |= {source: size(setting, source) for source in sources}
-    return _in_camps(setting, made) if setting.balanced and "G" in sources else made
+    return _in_groups(setting, made) if setting.balanced and "G" in sources else made
 
 
 def alone(setting: Setting, source: str, *, attained: bool = False) -> tuple[Sweep, ...]:
@@ -123,7 +123,7 @@ def everything(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
         loud |= {source: loud[source] * ((8.0 if apart else 1.0) if source == "G" else 1 / 8) for source in sources}
     together = (
         *(() if apart else (sweep("T", 64, 2048, {**loud, "by": "engine"}),)),
-        *(() if setting.clients else (sweep("T", 256, 8192, _in_camps(setting, loud)),)),
+        *(() if setting.clients else (sweep("T", 256, 8192, _in_groups(setting, loud)),)),
         *_bent(setting, loud),
     )
     each = [s for source in sources for s in alone(setting, source)]
@@ -151,9 +151,9 @@ def over_all_rounds(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
     return _longer(setting, tuple(kept))
 
 
-def _in_camps(setting: Setting, loud: Mapping[str, Any]) -> dict[str, Any]:
+def _in_groups(setting: Setting, loud: Mapping[str, Any]) -> dict[str, Any]:
     """Return a base with two groups: a condition number with room for them, or rounds for steps in between."""
-    return {**loud, "B": CAMPS, **({"kappa": 4.0} if setting.strongly else {"T": 8192})}
+    return {**loud, "B": DISTANCE_OF_GROUPS, **({"kappa": 4.0} if setting.strongly else {"T": 8192})}
 
 
 def _longer(setting: Setting, sweeps: tuple[Sweep, ...]) -> tuple[Sweep, ...]:

@@ -20,7 +20,7 @@ start lies along it. The groups pull apart: in S2, with drifts that sum to zero,
 :math:`s_i\delta` at :math:`w^*` along the steep axis, at a distance :math:`x` from it :math:`s_i(\delta + bhx)`, of
 mean square at most :math:`2\delta^2 + 2b^2\|\nabla f\|^2`. So :math:`G^2 = 2\delta^2` and :math:`B^2 = 2b^2` in
 Assumption 3; where drifts have mean zero the product drops out, and :math:`G = \delta`, :math:`B = b`. In a round of
-:math:`K \ge 2` steps the flatter camp moves further, :math:`P_i = \eta(1 - \frac{K-1}{2K}\eta h(1 + bs_i) + \dots)`,
+:math:`K \ge 2` steps the flatter group moves further, :math:`P_i = \eta(1 - \frac{K-1}{2K}\eta h(1 + bs_i) + \dots)`,
 so that the steep axis tends to :math:`x_\infty = \frac{K-1}{2K}\eta b\delta` to first order in :math:`\eta`: a gap of
 
 .. math:: \frac h2x_\infty^2 = \frac{(K-1)^2}{32K^2}\,h\,\eta^2B^2G^2
@@ -101,13 +101,13 @@ class Setting:
         """Whether the client drifts stay and sum to zero, so that they act through two groups only."""
         return self.scenario == "S2" and self.centred
 
-    def camps(self, point: Params) -> tuple[Floats, float]:
+    def groups(self, point: Params) -> tuple[Floats, float]:
         """Return what the groups multiply the common steep eigenvalue by, shape ``(clients,)``, and that eigenvalue."""
         signs = camp_signs(int(point["N"])) * float(point["B"]) * (np.sqrt(0.5) if self.balanced else 1.0)
         factors = 1.0 + signs
         steep = 1.0 / float(factors.max())
         if (self.strongly and float(factors.min()) * steep < self.curvature(point)) or factors.min() < 0:
-            raise Rejected(f"B = {float(point['B']):g} makes the flatter camp flatter than mu")
+            raise Rejected(f"B = {float(point['B']):g} makes the flatter group flatter than mu")
         return factors, steep
 
     def drift_apart(self, point: Params) -> float:
@@ -126,7 +126,7 @@ class Setting:
         worst = max(1.0 / (high * rounds), float(np.sqrt(left)) / far)
         if self.balanced and float(point["B"]) > 0:
             steps = int(point["K"])
-            moved = self.camps(point)[1] * ((steps - 1) / (4 * steps) * float(point["B"]) * float(point["G"])) ** 2
+            moved = self.groups(point)[1] * ((steps - 1) / (4 * steps) * float(point["B"]) * float(point["G"])) ** 2
             worst = max(worst, (moved / (far * rounds) ** 2) ** (1 / 3))
         return float(min(1.0, worst * float(point["steep"]) / float(point["kappa"])))
 
@@ -139,7 +139,7 @@ class Setting:
         """
         low, clients, drift_sq = self.curvature(point), int(point["N"]), self.drift_apart(point) ** 2
         apart = float(point["B"]) > 0
-        factors, high = self.camps(point) if apart else (np.ones(1), 1.0 if self.strongly else low)
+        factors, high = self.groups(point) if apart else (np.ones(1), 1.0 if self.strongly else low)
         around = drift_sq * (1.0 - 1.0 / clients) if self.lasting else drift_sq
         made = noisy_quadratic(
             dim=2 if self.strongly or apart else 1,

@@ -86,7 +86,7 @@ leads = {
     for name in MEANINGS
 }
 resolution = scalar(
-    "resolution", r"\epsilon_\eta", "difference of two rates that is not told apart", domain="nonnegative"
+    "resolution", r"\epsilon_\eta", "difference of two rates that is below the resolution", domain="nonnegative"
 )
 
 DRIFTS = {"SRD": 0.01, "BRD": 100.0}

@@ -7,7 +7,8 @@ constant of a rate. A rate is one for :math:`\tau \gg \gamma/E`, when the start 
 4\theta E/\mathbb E[\sum_k p_\tau^k s_\tau^k]`, so sweeps along which that grows take as many times more rounds.
 
 Limits: a run tends to the minimiser :math:`w_\infty` of :math:`\sum_k a_k F_k` with
-:math:`a_k = \mathbb E[p_\tau^k s_\tau^k]/\mathbb E[\sum_j p_\tau^j s_\tau^j]`, see ``_limit``. Bounds on the limit are
+:math:`a_k = \mathbb E[p_\tau^k s_\tau^k]/\mathbb E[\sum_j p_\tau^j s_\tau^j]`, see
+:mod:`~fltheory.bounds.ruan._limit`. Bounds on the limit are
 searched over many laws of participation, with :math:`w_\infty` from exact moments. That runs tend there is a rate of
 its own, :math:`\mathbb E\|w_{\tau E}^{\mathcal G} - w_\infty\|^2 = O(1/(\tau E + \gamma))`, measured on runs
 whose length doubles: were the limit another point, the left-hand side would stop falling. Those runs have one client

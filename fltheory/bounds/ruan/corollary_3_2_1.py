@@ -71,7 +71,7 @@ after it; where the printed one is too large after the shift, it may be too larg
 there: it is the same for a run without noise that starts at :math:`w^*` and stays there until the shift.
 
 For the order: clients with a kink in the derivative per coordinate, free constants of Theorem 3.1, see
-``_shift_order``.
+:mod:`~fltheory.bounds.ruan._shift_order`.
 
 Source: Ruan et al., AISTATS 2021, section 3.3, (6), and sections 4.2, 5.3 for fast reboot.
 """

@@ -6,7 +6,8 @@ r"""Equation (31): the squared gradient norm against the gap of the function.
 The step :math:`w - \frac1L\nabla F_k(w)` lowers a smooth function by at least :math:`\frac{1}{2L}\|\nabla
 F_k(w)\|^2`, and :math:`\alpha \in \{0, 1\}`. It is an equality for quadratics of curvature :math:`L`.
 
-Instances: rounds without noise, see ``_round``; the models of the first step are arbitrary.
+Instances: rounds without noise, see :mod:`~fltheory.bounds.flexible_participation.round`; the models of the first step
+are arbitrary.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.3.
 """

@@ -7,7 +7,8 @@ r"""Equation (35): strong convexity between a local model and the optimum.
 This is the definition of strong convexity at :math:`w_{\tau E+i}^k`, evaluated at :math:`w^*`; an equality where the
 curvature is :math:`\mu` all the way.
 
-Instances: rounds without noise, see ``_round``; the models of the first step are arbitrary.
+Instances: rounds without noise, see :mod:`~fltheory.bounds.flexible_participation.round`; the models of the first step
+are arbitrary.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.3.
 """

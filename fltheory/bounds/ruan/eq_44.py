@@ -23,7 +23,7 @@ is true for every outcome (``corrected@pathwise``). Given the models of step :ma
 the right one has mean zero. So (44) is true in expectation (``corrected``). It is an equality at the optimum, where
 only noise moves the model. In (33) the weight of the second sum is printed :math:`p_k`; it is :math:`p_\tau^k`.
 
-Instances: rounds with noise in which no step is idle, see ``_round``.
+Instances: rounds with noise in which no step is idle, see :mod:`~fltheory.bounds.flexible_participation.round`.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.3.
 """

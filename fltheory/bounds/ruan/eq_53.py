@@ -11,7 +11,7 @@ the path leads straight away from :math:`w^*` and doubles the distance. The repa
 it bounds :math:`\Delta_{\tau E+i}` from below by :math:`\Delta_{\tau E}`, which does not depend on the participation
 of the round.
 
-Instances: rounds with noise, see ``_round``.
+Instances: rounds with noise, see :mod:`~fltheory.bounds.flexible_participation.round`.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.4.
 """

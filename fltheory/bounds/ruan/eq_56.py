@@ -9,7 +9,7 @@ E+i})^2`,
 Cauchy-Schwarz over the steps, then Jensen's inequality with the weights :math:`p^k` as in (55). Both are equalities
 for :math:`E = N = 1`.
 
-Instances: rounds with noise, see ``_round``.
+Instances: rounds with noise, see :mod:`~fltheory.bounds.flexible_participation.round`.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.4.
 """

@@ -18,7 +18,8 @@ noise by :math:`\sum_k(p_\tau^k)^2\alpha_{\tau E+i}^k\sigma_k^2`. Lemma A.3 boun
 :math:`p_\tau^k/p^k \le \theta`. Sum over :math:`i`. The sum over steps could use :math:`i` in place of :math:`E - 1`
 in the lemma, so :math:`E(E-1)` loses about a factor of two. For :math:`E = 1` it is an equality.
 
-Instances: rounds with noise, see ``_round``. The conditions of the proof allow :math:`\eta_\tau > 1` only for
+Instances: rounds with noise, see :mod:`~fltheory.bounds.flexible_participation.round`. The conditions of the proof
+allow :math:`\eta_\tau > 1` only for
 :math:`L < \frac14`, so curvatures go down to :math:`\frac1{128}`, for all forms.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.4.

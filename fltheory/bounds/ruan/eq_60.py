@@ -32,7 +32,8 @@ w_{\tau E}))` is :math:`c_\tau(F(w^*) - F(\bar w_{\tau E})) \le 0` if :math:`z_\
 general, the same computation gives :math:`\sum_k(\mathbb E[p_\tau^ks_\tau^k] - c_\tau p^k)\Gamma_k`
 (``corrected@graded``): no indicator, zero in the homogeneous case, and continuous.
 
-Instances: rounds with random participation under schemes A, B, C, see ``_round_draws``. On average the left-hand side
+Instances: rounds with random participation under schemes A, B, C, see
+:mod:`~fltheory.bounds.flexible_participation.draws`. On average the left-hand side
 is :math:`c_\tau(F(w^*) - F(\bar w_{\tau E})) \le 0` plus a term of the order of :math:`\eta_\tau`, so it is positive
 only for :math:`z_\tau = 0` and a start close to :math:`w^*`; half of all points are such, without noise. All forms are
 searched in the same space.

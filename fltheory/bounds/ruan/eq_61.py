@@ -33,7 +33,8 @@ H_\tau`; :math:`2E - \frac53(E-1) = \frac{E+5}{3}` is left over. So, given parti
    + \gamma_\tau(1 - \eta_\tau L)\sum_kp_\tau^ks_\tau^k\bigl(F_k(w^*) - F_k(\bar w_{\tau E})\bigr) .
 
 Instances: numbers that fulfil the premises; rounds with random participation in which noise is averaged out, see
-``_round_draws``. A change of the first order shows where terms of the second order do not hide it, so learning rates go
+:mod:`~fltheory.bounds.flexible_participation.draws`. A change of the first order shows where terms of the second order
+do not hide it, so learning rates go
 down to a thousandth of the largest one, and half of all points have homogeneous devices, no noise and a start close to
 :math:`w^*`.
 

@@ -32,7 +32,8 @@ the sum vanishes, otherwise it is at most :math:`\sum_k\mathbb E[p_\tau^ks_\tau^
 built on (62) without a change of constants, provided that participation is independent of the noise and of the model
 at the start of the round. Both sides approach each other for small learning rates, where nothing moves.
 
-Instances: rounds with random participation under schemes A, B, C, noise averaged out, see ``_round_draws``.
+Instances: rounds with random participation under schemes A, B, C, noise averaged out, see
+:mod:`~fltheory.bounds.flexible_participation.draws`.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.4.
 """

@@ -13,7 +13,8 @@ w_{\tau E}\|^2 + \sum_k p_\tau^k\|w_{\tau E+i}^k - \bar w_{\tau E}\|^2`, in whic
 negative term where :math:`\sum_k p_\tau^k < 2`, so the bound is nearly attained only for :math:`\sum_k p_\tau^k \ge
 2`, short steps (gradients that hardly change) and clients that stop after :math:`E - 1` steps.
 
-Instances: one round with any coefficients, see ``_round``; all outcomes of the noise are enumerated.
+Instances: one round with any coefficients, see :mod:`~fltheory.bounds.flexible_participation.round`; all outcomes of
+the noise are enumerated.
 
 Source: Ruan et al., AISTATS 2021, appendix A.1.2, (18).
 """

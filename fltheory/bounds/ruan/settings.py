@@ -48,10 +48,10 @@ NEVER_INACTIVE = 5
 """Number of traces, from the first, that have no inactive rounds."""
 
 LOCAL_STEPS, BATCH, RATE, L2 = 5, 20, 1.0, 1e-4
-"""Assigned steps (ours), minibatches and first learning rate (published), regularisation (ours)."""
+"""Assigned steps (chosen here), minibatches and first learning rate (published), regularisation (chosen here)."""
 
 CLIENTS, SAMPLES, TEST_SHARE, FEATURES, CLASSES = 30, 90, 1 / 3, 20, 5
-"""Federation of arrivals and departures: clients (published); samples, share of the test, sizes (ours)."""
+"""Federation of arrivals and departures: clients (published); samples, share of the test, sizes (chosen here)."""
 
 
 BLOCK = 10

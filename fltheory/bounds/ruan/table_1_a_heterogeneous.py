@@ -20,7 +20,7 @@ that is 2 in place of 64. Equality needs clients that agree on a minimiser and h
 approached as the weights :math:`a_k` concentrate on one client with curvature :math:`\mu`.
 
 Instances: up to three clients with quadratics of different curvature and step laws of two values each, absent clients
-among them, with moments enumerated; for ``sharp@limit`` runs, see ``_rates``.
+among them, with moments enumerated; for ``sharp@limit`` runs, see :mod:`~fltheory.bounds.ruan._rates`.
 
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.1.
 """

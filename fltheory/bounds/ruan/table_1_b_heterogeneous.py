@@ -14,7 +14,7 @@ The run tends to the minimiser :math:`w_\infty` of :math:`\sum_k a_k F_k`, where
 convexity of :math:`\sum_k a_k F_k` gives 2 in place of 64.
 
 Instances: up to three clients with quadratics of different curvature and step laws of two values each, absent clients
-among them, with moments enumerated; for ``sharp@limit`` runs, see ``_rates``.
+among them, with moments enumerated; for ``sharp@limit`` runs, see :mod:`~fltheory.bounds.ruan._rates`.
 
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.2.
 """

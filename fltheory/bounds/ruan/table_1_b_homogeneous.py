@@ -18,7 +18,7 @@ only through randomness of the step counts.
 
 Instances: sweeps of :math:`\tau`, :math:`\sigma^2`, :math:`\Gamma` and :math:`1/\mathbb E[s_\tau]` with two clients
 that complete all steps or none, in exact expectation; the last one with rounds in proportion to
-:math:`1/\mathbb E[s_\tau]`, as is the offset of the learning rate, see ``_rates``.
+:math:`1/\mathbb E[s_\tau]`, as is the offset of the learning rate, see :mod:`~fltheory.bounds.ruan._rates`.
 
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.2.
 """

@@ -47,7 +47,8 @@ probability :math:`A`, the distance is :math:`1/A` times as large as claimed.
 Instances: two clients; one completes all steps, the other one all or, with probability one half, a fraction of them,
 and none with probability :math:`\iota`; or both are idle with the same probability :math:`1 - A`. Sweeps of
 :math:`\tau`, :math:`\sigma^2`, :math:`\Gamma`, :math:`\mathbb E[1/s]`, :math:`1/\iota` and :math:`1/A`, in exact
-expectation, see ``_rates``. As :math:`\iota` falls, the claimed side falls like :math:`\iota D` until the other terms
+expectation, see :mod:`~fltheory.bounds.ruan._rates`. As :math:`\iota` falls, the claimed side falls like
+:math:`\iota D` until the other terms
 take over at :math:`\iota \approx \Gamma/(\tau D) = 1/(64E\tau) \approx 5\cdot10^{-6}`, while the measured side has long
 been at the level of its fluctuations; their ratio grows up to there and is flat beyond. So the grid of
 :math:`1/\iota` ends at :math:`2.7\cdot10^8`, well beyond. The sweep of :math:`1/A` has equal data. Inactivity that

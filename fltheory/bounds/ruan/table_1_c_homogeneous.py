@@ -19,7 +19,8 @@ rate as long as there is noise.
 
 Instances: sweeps of :math:`\tau`, :math:`\sigma^2`, :math:`\Gamma` and :math:`\mathbb E[1/s_\tau]` with two clients
 that complete all steps or, with probability one half, a fraction of them, in exact expectation; the last one with
-rounds in proportion to the inverse of that fraction, as is the offset of the learning rate, see ``_rates``. The sharp
+rounds in proportion to the inverse of that fraction, as is the offset of the learning rate, see
+:mod:`~fltheory.bounds.ruan._rates`. The sharp
 form is not swept in :math:`\Gamma`, whose part dies out with :math:`\tau` only.
 
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.3.

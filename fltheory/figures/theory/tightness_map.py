@@ -7,7 +7,7 @@ axes; below, the second has them exchanged, so that the clients pull in differen
 agree. The start is one unit from :math:`w^*`, along the diagonal. Scheme B; every client completes all :math:`E` local
 steps in a round with probability 3/4 and none otherwise, so participation is homogeneous and the part of the bound that
 does not vanish is zero. :math:`\mu, L, \theta, \Gamma_k` and the largest gradient are those of the instance. All of
-this is ours.
+this is chosen here.
 """
 
 from __future__ import annotations

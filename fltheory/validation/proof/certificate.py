@@ -1,7 +1,7 @@
 """Certificates: what was proved of which form, by which means, with all that is needed to check it again.
 
 A certificate does not contain the problem. The polynomial problems are derived from the statement whenever a
-certificate is replayed, and every stored part is held against its problem. So an edited file, or an edited statement,
+certificate is replayed, and every stored part is compared with its problem. So an edited file, or an edited statement,
 proves nothing.
 """
 

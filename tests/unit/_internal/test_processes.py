@@ -111,11 +111,11 @@ def test_a_killed_process_costs_nothing_and_a_task_that_kills_twice_only_itself(
         assert os.getpid() not in pids(), "the pool that broke is replaced"
 
 
-def test_a_task_that_kills_is_tried_once_in_the_pool_and_once_alone(tmp_path):
+def test_a_task_that_kills_is_tried_once_in_the_pool_and_twice_alone(tmp_path):
     (tmp_path / "done").touch()  # so that nobody else kills
     found = list(processes.in_processes([(number, tmp_path) for number in range(9)], die, 2, lost=gone))
     assert sorted(found) == [-5, 0, 1, 2, 3, 4, 6, 7, 8]
-    assert (tmp_path / "tries").read_text() == "xx"
+    assert (tmp_path / "tries").read_text() == "xxx"
 
 
 def busy_or_die(number, place):
@@ -128,10 +128,30 @@ def busy_or_die(number, place):
 
 
 def test_a_task_that_waits_when_another_breaks_the_pool_is_tried_alone_only(tmp_path):
-    """What waits in a pool that breaks cannot be told from what was begun, so it is run alone, where it kills once."""
+    """What waits in a pool that breaks cannot be told from what was begun, so it is run alone, twice at most."""
     found = list(processes.in_processes([(number, tmp_path) for number in (3, 4, 5)], busy_or_die, 2, lost=gone))
     assert sorted(found) == [-5, 3, 4]
-    assert (tmp_path / "tries").read_text() == "x"
+    assert (tmp_path / "tries").read_text() == "xx"
+
+
+def wait_then_kill_once(number, place):
+    """End a process while the last task waits, which then ends the first process that it is run in."""
+    if number == 5 and (place / "done").exists() and not (place / "killed").exists():
+        (place / "killed").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 3:
+        time.sleep(0.5)
+    elif number == 4 and not (place / "done").exists():
+        (place / "done").touch()
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_a_task_that_waits_when_another_breaks_the_pool_may_end_one_process(tmp_path):
+    found = list(processes.in_processes([(n, tmp_path) for n in (3, 4, 5)], wait_then_kill_once, 2, lost=gone))
+    assert sorted(found) == [3, 4, 5]
+    assert (tmp_path / "killed").exists()
 
 
 def test_without_another_answer_a_lost_task_is_one_line(tmp_path):

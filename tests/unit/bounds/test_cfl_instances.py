@@ -155,7 +155,7 @@ SETTINGS = [
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("growth", [0.0, 0.4])
 def test_rates_measured_by_formula_are_those_of_the_engine(setting, growth):
-    """Every method, scenario and convexity, one Hessian or two camps; drawn drifts are averaged over both signs."""
+    """Every method, scenario and convexity, one Hessian or two groups; drawn drifts are averaged over both signs."""
     point = {**BASE, "T": 40, "N": 3, "D": 1.0, "G": 0.7, "sigma": 2.0, "B": growth, "kappa": 4.0, "F": 3.0}
     by_formula = setting.quantities(point, (), ())
     runs = setting.experiments({**point, "by": "engine"})

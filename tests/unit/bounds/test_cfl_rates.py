@@ -18,7 +18,7 @@ def _spread(rng, low, high):
 
 
 def _environments(setting, sources, seed):
-    """Yield quantities at random points with two camps, every source present or not."""
+    """Yield quantities at random points with two groups, every source present or not."""
     rng = np.random.default_rng(seed)
     made = 0
     while made < POINTS:

@@ -1,4 +1,4 @@
-r"""Best learning rates on the noisy quadratics of the CFL paper: ours beside the published ones.
+r"""Best learning rates on the noisy quadratics of the CFL paper: those measured here beside the published ones.
 
 The first part crosses FedAvg, FedProx and CFL-R with the eight settings: the constant rate that minimises the exact
 root mean square of :math:`\|Aw + B\|` after the last round, the rate printed in the paper, and what the printed rate

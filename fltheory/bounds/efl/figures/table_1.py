@@ -11,7 +11,7 @@ Hessian and minimiser, all of them in every round with the same number of local 
 engine where the algorithm is affine, otherwise means over replicates. EFL runs without compression and with a small
 elastic term; the gap of FedAMP is that of the mean of its personal models. :math:`G^2` is the largest squared
 gradient of a client at the start plus the variance of the noise, which is large, since the first term of the convex
-rows counts it. All of this is ours: the papers measure no rounds.
+rows counts it. All of this is chosen here: the papers measure no rounds.
 
 The *box* is the space of the claim: random constants over orders of magnitude. The share of it on which EFL's
 expression is below another is what is left of the sentence that EFL has the tightest bound.

@@ -3,7 +3,7 @@ r"""Table 4 of the EFL paper: EFL with several sparsities, accuracy against comm
 ``q`` is the fraction of coordinates that sparse ternary compression sends in each direction. Softmax regression with
 105 weights on equal clients and on SYNTHETIC(1, 1) stands in for the paper's networks; ten of 20 clients are asked in
 each round and complete all local steps with probability 1/2, otherwise fewer. :math:`\lambda`, rate, steps and rounds
-are ours and stored with the numbers. Means over independent runs with standard errors.
+are chosen here and stored with the numbers. Means over independent runs with standard errors.
 
 Bits go to the server. EFL also sends the two statistics of the elastic term, which are not compressed: *updates* counts
 the ternary messages only, *all* includes the statistics. The paper counts bits until convergence; here *rounds to

@@ -4,8 +4,8 @@ One column per algorithm (Figure 3: on FedProx, 4: on SCAFFOLD, 5: on FedDyn). A
 for several :math:`\lambda_1`; below, the share of non-zero entries among the displacements and other vectors that the
 clients send, cumulated. The cut :math:`\epsilon` stays as in ``fen-table-2``, so :math:`\lambda_1 = 0` is not dense.
 Softmax regression with 105 weights on SYNTHETIC(1, 1) stands in for the paper's CIFAR-10 with Dirichlet(0.3)
-splits; a client is asked with probability 0.1. Weights, rate, steps and rounds are ours and stored with the numbers.
-The l1 term is run as in the paper, by subgradient steps: they make no exact zeros but swing by up to
+splits; a client is asked with probability 0.1. Weights, rate, steps and rounds are chosen here and stored with the
+numbers. The l1 term is run as in the paper, by subgradient steps: they make no exact zeros but swing by up to
 :math:`\eta\lambda_1` about them, and the cut removes only what is at most :math:`\epsilon`. Lines are means over
 independent runs, bands hold for all points at once with 95 %.
 """

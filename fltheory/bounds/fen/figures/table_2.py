@@ -3,9 +3,9 @@ r"""Table 2 of the FedElasticNet paper: non-zero entries sent to the server, wit
 Cumulated over all rounds and clients, in thousands. Softmax regression with 105 weights on SYNTHETIC data stands in for
 the paper's networks, and three splits (equal clients, SYNTHETIC(0.5, 0.5), SYNTHETIC(1, 1)) for its Dirichlet
 splits; as in the paper a client is asked with probability 0.1. Algorithm 1 stands on FedProx, 2 on SCAFFOLD,
-3 on FedDyn. Weights :math:`\lambda_1, \lambda_2`, cut :math:`\epsilon`, rate, steps and rounds are ours and stored
-with the numbers. The final gap and the test accuracy are added, since sparse messages are worth nothing otherwise.
-Means over independent runs with standard errors.
+3 on FedDyn. Weights :math:`\lambda_1, \lambda_2`, cut :math:`\epsilon`, rate, steps and rounds are chosen here and
+stored with the numbers. The final gap and the test accuracy are added, since sparse messages are worth nothing
+otherwise. Means over independent runs with standard errors.
 
 SCAFFOLD's second message, the change of the control variate, is never cut; so Algorithm 2 cannot save more than half.
 """

@@ -158,9 +158,8 @@ def caption(data: Data) -> str:
             f"{min(cost):+.1f} to {max(cost):+.1f} points away"
         )
     return (
-        f"After {settings['rounds']} rounds on MNIST ({settings['replicates']} runs; rate and local steps are ours), "
-        + "; ".join(parts)
-        + "."
+        f"After {settings['rounds']} rounds on MNIST ({settings['replicates']} runs; rate and local steps are "
+        "chosen here), " + "; ".join(parts) + "."
     )
 
 
@@ -186,7 +185,7 @@ def draw_caption(data: Data) -> str:
         f"On MNIST with the split {list(SPLITS)[-1]} and a tenth of the clients in each round, the test accuracies "
         f"after {settings['rounds']} rounds are {ends} (mean of {settings['replicates']} runs on "
         f"{settings['evaluated']} "
-        "test images; weights as published, rate and local steps ours)."
+        "test images; weights as published, rate and local steps chosen here)."
     )
 
 

@@ -5,8 +5,9 @@ Four clients have quadratics :math:`F_k(w) = \frac12\sum_a h_{ka}(w_a - c_{ka})^
 the exact engine, the local paths are gradient steps. Directions are compared with the update of the round in which
 all clients complete five steps.
 
-The published figure is a drawing; centres, curvatures and learning rate are ours and stored with the numbers. Scheme C
-rescales displacements, not gradients, so it points exactly along the full update only as the learning rate tends to 0.
+The published figure is a drawing; centres, curvatures and learning rate are chosen here and stored with the numbers.
+Scheme C rescales displacements, not gradients, so it points exactly along the full update only as the
+learning rate tends to 0.
 """
 
 from __future__ import annotations

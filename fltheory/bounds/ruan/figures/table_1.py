@@ -11,7 +11,7 @@ the *limit* instead: the squared distance from :math:`w^*` of the minimiser of
 Homogeneous: every client completes all steps or two, each with probability 1/2; scheme A skips rounds in which nobody
 is complete. Heterogeneous: one client always completes all steps, one all or two with probability 1/2 each, one all
 with probability 1/4 and otherwise one. The last row adds inactivity: the third client completes no step with
-probability 1/4. Problem, laws and rounds are ours; the table is a statement about rates and has no instances.
+probability 1/4. Problem, laws and rounds are chosen here; the table is a statement about rates and has no instances.
 """
 
 from __future__ import annotations

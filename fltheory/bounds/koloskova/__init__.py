@@ -1,0 +1,1 @@
+"""Statements of one paper; the tag is explained in :data:`fltheory.bounds.papers.PAPERS`."""
