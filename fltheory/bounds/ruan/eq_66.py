@@ -6,21 +6,19 @@ With :math:`\eta_\tau = \frac{16E}{\mu\,\mathbb E[\sum_k p_\tau^k s_\tau^k]}\,\f
 .. math:: \mathbb E[\bar\Delta_{\tau E}] \le \frac{M_\tau D}{\tau E + \gamma} + \frac{V_\tau}{(\tau E + \gamma)^2},
    \qquad
    V_\tau = \max\Bigl\{\gamma^2\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2,\ \Bigl(\frac{16E}{\mu}\Bigr)^2
-   \sum_{t=0}^{\tau-1} \frac{\mathbb E[B_t]}{(\mathbb E[\sum_k p_\tau^k s_\tau^k])^2}\Bigr\} .
+   \sum_{t=0}^{\tau-1} \frac{\mathbb E[B_t]}{(\mathbb E[\sum_k p_t^k s_t^k])^2}\Bigr\} .
 
-**Readings.** Inside the sum over :math:`t` the printed denominator carries the index :math:`\tau` of the round that is
-bounded. That is ``published``, verbatim; with :math:`t` in its place, which is what the learning rates call for, it is
-``published@index-t``. In both :math:`D`, which is not redefined, is read as the largest of its values over the rounds,
-the smallest constant with which a term :math:`z_\tau D` can be added in every round. :math:`B_\tau` is that of
-Theorem 3.1.
+**Readings.** :math:`D`, which is not redefined, is read as the largest of its values over the rounds, the smallest
+constant with which a term :math:`z_\tau D` can be added in every round. :math:`B_\tau` is that of Theorem 3.1. A scan
+of the paper has :math:`\tau` for :math:`t` in the denominators under the sum: ``published@index-tau``.
 
 **Where it fails.** The last line of (67) needs :math:`V_{\tau+1} \ge V_\tau + c_\tau` with
 :math:`c_\tau = (16E/\mu)^2\,\mathbb E[B_\tau]/(\mathbb E[\sum_k p_\tau^k s_\tau^k])^2`. A maximum of
 :math:`a = \gamma^2\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2` and a sum does not grow by :math:`c_\tau` while :math:`a`
 is larger. One round suffices: with one client, :math:`E = 1`, noise that makes :math:`c_0` as large as :math:`a`, and
 a large condition number, the noise adds a third of the initial distance while the round contracts by next to nothing.
-As printed the statement fails besides when clients become more active: the noise of rounds with large learning rates is
-then divided by the larger sum of a later round.
+With the index :math:`\tau` it fails besides when clients become more active: the noise of rounds with large learning
+rates is then divided by the larger sum of a later round.
 
 **Derivation of the corrected form.** The corrected recursion (62) says, with
 :math:`Q_\tau = \sum_k\frac{(p_\tau^k)^2}{p^k}s_\tau^k` and
@@ -278,17 +276,17 @@ claim = Claim(
     citation=Citation("ruan", "appendix A.2.1, (66)"),
     forms=(
         Form(
-            statement=printed(tau),
+            statement=printed(t),
             where=(*sums, second_order, biases),
             over=((tau, 1, last),),
             note="the largest D of all rounds is a reading",
         ),
         Form(
-            variant="published@index-t",
-            statement=printed(t),
+            variant="published@index-tau",
+            statement=printed(tau),
             where=(*sums, second_order, biases),
             over=((tau, 1, last),),
-            note="the summands carry the index of the sum",
+            note="denominators with the index of the round that is bounded, as in a scan of the paper",
         ),
         Form(
             variant="published@section-3.2",

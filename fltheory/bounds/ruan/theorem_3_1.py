@@ -10,9 +10,8 @@ With :math:`\eta_\tau = \frac{16E}{\mu\,\mathbb E[\sum_k p_\tau^k s_\tau^k]}\,\f
 with :math:`\gamma` and :math:`B_\tau` as listed below, and :math:`M_\tau` the number of rounds so far in which
 :math:`\mathbb E[p_t^k s_t^k]/p^k` differs between clients.
 
-**Reading.** The scan shows a stray :math:`\Gamma_k` in the denominator of :math:`D`; the proof of (63) uses :math:`D`
-without it. In :math:`B_\tau` the sign after :math:`\sum_k p_\tau^k - 2` is the positive part of (57). In scheme A the
-moments are not conditional on a complete client: a discarded round is a round, and the engine runs it as such.
+**Reading.** In scheme A the moments are not conditional on a complete client: a discarded round is a round, and the
+engine runs it as such.
 
 **Where it is tight.** Nowhere. :math:`V` contains :math:`\gamma^2` where the induction needs :math:`\gamma`, and
 :math:`\gamma \ge 32(1+\theta)/\theta > 32` since :math:`\mathbb E\sum_k p_\tau^k s_\tau^k \le \theta E`; for schemes B
@@ -213,7 +212,6 @@ claim = Claim(
         Form(
             statement=bound,
             where=(*CONSTANTS, *HETEROGENEOUS),
-            note="D without the stray factor of its denominator, and the positive part of (57) in B",
         ),
         Form(
             variant="corrected",
