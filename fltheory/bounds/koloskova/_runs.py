@@ -203,7 +203,7 @@ SPACE = Space(
     {
         "n": Integer(1, 3),
         "K": Integer(1, 2),
-        "rounds": Integer(2, 60),
+        "rounds": Integer(2, 40),
         "matrices": Choice(("ring", "mean", "identity-mean", "lazy")),
         "weight": Real(0.05, 1, log=True),
         "condition": Real(1, 100, log=True),
