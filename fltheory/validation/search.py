@@ -36,10 +36,13 @@ _NOTHING = -1e4
 """Score of a point that is no instance."""
 
 
-def search(trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] = ()) -> None:
+def search(
+    trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] = (), needed: Sequence[Params] = ()
+) -> None:
     """Spend ``budget`` evaluations, fewer if a violation turns up; what was found stays in ``trials``.
 
-    ``starts`` are points to begin with: those at which the form, or another one of the claim, is known to fail.
+    ``starts`` are points to begin with: those at which the form, or another one of the claim, is known to fail. Then
+    come those that are ``needed``: the form is known to fail there without one of its terms.
     """
     space = trials.source.space
     pool: list[tuple[float, dict[str, Any]]] = []
@@ -54,6 +57,9 @@ def search(trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] =
         if not trials.violated:
             reading = trials.attempt_given(point)
             pool.append((_NOTHING if reading is None else reading.score, as_floats(point)))
+    for point in needed:
+        if not trials.violated:
+            score(as_floats(point))
     if budget >= _ENOUGH:
         _by_hypothesis(score, trials, space, min(budget // 16, 30), seed)
     for point in sample(space, budget, seed):
