@@ -144,7 +144,7 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
     trials = Trials(claim, form, source, seed, memory=memory)
     given = [] if effort.unaided else list(known.points(claim, form))
     others = [point for space, point in failures if _fits(point, space, source.space)]
-    needed = [] if effort.unaided else known_terms.points(claim, form)
+    needed = [*source.begin, *([] if effort.unaided else known_terms.points(claim, form))]
     search(trials, budget=budget, seed=seed, starts=[*(point for _, point in given), *others], needed=needed)
     if trials.violated and trials.best is not None:
         failures.append((source.space, trials.best[1]))
@@ -199,7 +199,7 @@ def _with_terms(
         memory=memory,
         seen=seen,
         given=[] if effort.unaided else known_terms.points(claim, form),
-        budget=0 if isinstance(source, Sweeps) else effort.of(source) * _hardest(claim, form) // source.effort,
+        budget=0 if isinstance(source, Sweeps) else effort.of(source) // source.effort,
         seed=verdict.seed,
         prove=recall(claim, form) is not None,
     )

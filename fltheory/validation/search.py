@@ -74,6 +74,17 @@ def sample(space: Space, budget: int, seed: int) -> Iterator[dict[str, Any]]:
     return random_points(space, generator(seed, Purpose.SEARCH), -(-budget // 3) if space.reals() else budget)
 
 
+def improve(trials: Trials, budget: int) -> None:
+    """Improve the points that have been evaluated, the closest to failing first, by as many evaluations."""
+    space = trials.source.space
+
+    def score(point: dict[str, Any]) -> float:
+        evaluation = trials.attempt(point)
+        return _NOTHING if evaluation is None else evaluation.score
+
+    _improve(score, trials, space, [(at, dict(point)) for at, point in trials.seen], trials.calls + budget)
+
+
 def _by_hypothesis(score: Any, trials: Trials, space: Space, count: int, seed: int) -> None:
     from hypothesis import HealthCheck, Phase, given, settings, target
     from hypothesis import seed as seeded

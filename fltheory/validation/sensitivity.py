@@ -31,7 +31,7 @@ from fltheory.validation.evaluate import Evaluation
 from fltheory.validation.proof.certificate import Hypotheses
 from fltheory.validation.proof.provers import attempt
 from fltheory.validation.rates import check_rate
-from fltheory.validation.search import sample, search
+from fltheory.validation.search import improve, sample, search
 from fltheory.validation.terms import Change, Term, terms
 from fltheory.validation.trials import Memory, Source, Trials, as_floats, environment
 from fltheory.validation.verdict import Decision
@@ -117,13 +117,20 @@ def tested(
     # What one term needs, others often need as well.
     points: list[Params] = [*(as_floats(point) for point in given), *ranked]
     found = []
+    idle: list[Term] = []
     for term in terms(form):
+        if any(term.is_part_of(other) for other in idle):
+            words = "part of a term that is not known to be necessary"
+            found.append(TermResult(place=term.place, term=term.shown, status=UNTESTED, words=words))
+            continue
         attempted = Attempt(claim, term, source, points, memory=memory, seed=seed)
         one = attempted.outcome(budget)
         if one.status == UNTESTED and prove:
             one = attempted.proved() or one
         if attempted.witness is not None:
             points = [attempted.witness, *(point for point in points if point is not attempted.witness)]
+        else:
+            idle.append(term)
         found.append(one)
     return found
 
@@ -158,7 +165,7 @@ class Attempt:
         """An instance that needs the term."""
 
     def outcome(self, budget: int) -> TermResult:
-        """Return what instances say; if none of those given needs the term, as many are searched."""
+        """Return what instances say; if none of those given needs the term, as many evaluations improve them."""
         try:
             for change in (Change.DELETED, Change.DOUBLED):
                 if self.fails(change, self._points[:GLANCE]):
@@ -166,7 +173,10 @@ class Attempt:
             self._change = self._stronger()
             if not self.fails(self._change, self._points[GLANCE:]) and budget:
                 trials = self._of(self._change)
-                search(trials, budget=trials.calls + budget, seed=self._seed)
+                if trials.seen:
+                    improve(trials, budget)
+                else:
+                    search(trials, budget=trials.calls + budget, seed=self._seed)
             if self._of(self._change).violated:
                 return self._necessary(self._change)
         except (FltheoryError, KeyError, TypeError, ValueError, IndexError) as error:

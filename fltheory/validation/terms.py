@@ -69,6 +69,10 @@ class Term:
         """Place and term, by which stored results are found again."""
         return self.place, self.shown
 
+    def is_part_of(self, other: Term) -> bool:
+        """Return whether this term is a factor, or a summand of a factor, of another one."""
+        return self.part == other.part and self.path[: len(other.path)] == other.path
+
     def changed(self, change: Change) -> Form:
         """Return the form with this term changed; corrected and sharp forms stay what they are called."""
         kind, number, side = self.part
