@@ -192,6 +192,11 @@ class Space:
         """Return the discrete parameters of a point."""
         return {name: point[name] for name, p in self.items() if not isinstance(p, Real)}
 
+    def draws(self, point: Params) -> bool:
+        """Return whether a point of the space is one that a search may draw: no number is beyond what is usual."""
+        usual = {name: parameter.high for name, parameter in self.items() if isinstance(parameter, Integer)}
+        return all(int(point[name]) <= high for name, high in usual.items())
+
     def contains(self, point: Params) -> bool:
         """Return whether every parameter of a point is in its range and has its shape."""
         for name, parameter in self.items():

@@ -145,6 +145,8 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
     given = [] if effort.unaided else list(known.points(claim, form))
     others = [point for space, point in failures if _fits(point, space, source.space)]
     needed = [*source.begin, *([] if effort.unaided else known_terms.points(claim, form))]
+    if not effort.whole_sweeps:
+        needed = [point for point in needed if source.space.draws(point)]
     search(trials, budget=budget, seed=seed, starts=[*(point for _, point in given), *others], needed=needed)
     if trials.violated and trials.best is not None:
         failures.append((source.space, trials.best[1]))

@@ -58,8 +58,10 @@ def search(
             reading = trials.attempt_given(point)
             pool.append((_NOTHING if reading is None else reading.score, as_floats(point)))
     for point in needed:
-        if not trials.violated:
+        if not trials.violated and space.draws(point):
             score(as_floats(point))
+        elif not trials.violated:
+            trials.attempt(as_floats(point))  # too slow to be improved
     if budget >= _ENOUGH:
         _by_hypothesis(score, trials, space, min(budget // 16, 30), seed)
     for point in sample(space, budget, seed):
@@ -82,7 +84,8 @@ def improve(trials: Trials, budget: int) -> None:
         evaluation = trials.attempt(point)
         return _NOTHING if evaluation is None else evaluation.score
 
-    _improve(score, trials, space, [(at, dict(point)) for at, point in trials.seen], trials.calls + budget)
+    pool = [(at, dict(point)) for at, point in trials.seen if space.draws(point)]
+    _improve(score, trials, space, pool, trials.calls + budget)
 
 
 def _by_hypothesis(score: Any, trials: Trials, space: Space, count: int, seed: int) -> None:

@@ -179,7 +179,7 @@ class Attempt:
                     search(trials, budget=trials.calls + budget, seed=self._seed)
             if self._of(self._change).violated:
                 return self._necessary(self._change)
-        except (FltheoryError, KeyError, TypeError, ValueError, IndexError) as error:
+        except (FltheoryError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             given = f"an instance gives {', '.join(sorted(self._without))} itself; " if self._without else ""
             return self._untested(f"{given}{error}")
         trials = self._of(self._change)
@@ -291,7 +291,7 @@ def _along_sweeps(claim: Claim, term: Term, source: Sweeps, seed: int, memory: M
     for change in (Change.DELETED,) if law else Change:
         try:
             verdict = check_rate(claim, term.changed(change), source, seed=seed, memory=memory)
-        except (FltheoryError, KeyError, TypeError, ValueError, IndexError) as error:
+        except (FltheoryError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             found = {"status": UNTESTED, "words": str(error)}
             continue
         if verdict.decision is Decision.VIOLATED and verdict.counterexample is not None:

@@ -1,8 +1,9 @@
 r"""The terms of a form: summands and members of maxima, in its relations and in the definitions that they use.
 
-A check tests a term if it would notice a change of it. So every term knows the form without it, with half of it and
-with twice of it. Terms are looked for in numerators only, inside of sums, expectations, positive powers and maxima;
-vectors inside of norms and inner products are left alone.
+All of a definition counts as a term if what it defines stands in several places: it is all of them at once. A check
+tests a term if it would notice a change of it. So every term knows the form without it, with half of it and with twice
+of it. Terms are looked for in numerators only, inside of sums, expectations, positive powers and maxima; vectors inside
+of norms and inner products are left alone.
 """
 
 from __future__ import annotations
@@ -128,9 +129,23 @@ def _of_definitions(form: Form) -> Iterator[Term]:
         target, value = definition
         expression, quantity = sp.sympify(value), declaration(target)
         assert quantity is not None
-        for path in _paths(expression):
+        single = [] if expression.is_number or _uses(form, quantity.name) < 2 else [()]
+        for path in (*single, *_paths(expression)):
             shown = latex(_at(expression, path))
             yield Term(form, ("definition", number, 0), path, latex(target), shown, quantity.name)
+
+
+def _uses(form: Form, name: str) -> int:
+    """Return in how many places of a form a quantity stands."""
+    values = [sp.sympify(value) for _, value in used(form.where, form.relations)]
+    return sum(_count(part, name) for part in (*form.relations, *values))
+
+
+def _count(expression: Any, name: str) -> int:
+    quantity = declaration(expression)
+    if quantity is not None and quantity.name == name:
+        return 1
+    return sum(_count(part, name) for part in expression.args)
 
 
 def _paths(expression: Any, here: Path = ()) -> Iterator[Path]:

@@ -72,6 +72,33 @@ def clients(*, most: int = 2, steps: int = 3, schemes: tuple[str, ...] = ("A", "
     }
 
 
+def one_works(**more: Any) -> Params:
+    """Return a point of :func:`clients` that starts at the minimiser and ends at that of the only client who works.
+
+    What heterogeneous participation adds to a bound in every round is needed there, after hundreds of rounds or
+    thousands: until then the part that vanishes is larger.
+    """
+    return {
+        "N": 2,
+        "d": 1,
+        "E": 1,
+        "scheme": "C",
+        "participation": "heterogeneous",
+        "low": np.array([0, 1]),
+        "high": np.array([0, 1]),
+        "q": np.ones(2),
+        "n": np.ones(2),
+        "mu": 1.0,
+        "condition": 1.0,
+        "curvature": np.zeros((2, 1)),
+        "centre": np.array([[-1.0], [1.0]]),
+        "noise": np.zeros(2),
+        "loud": 1.0,
+        "start": np.zeros(1),
+        **more,
+    }
+
+
 def quadratics(point: Params, *, unit: float = 1.0) -> Quadratic:
     """Return the clients' quadratics, each with minimum 0; ``unit`` is that of the noise."""
     position = point["curvature"] - point["curvature"].min()
