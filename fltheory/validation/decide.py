@@ -22,7 +22,7 @@ from fltheory.validation.proof.store import recall
 from fltheory.validation.rates import check_rate
 from fltheory.validation.rule_table import in_words, outcome_table
 from fltheory.validation.search import sample, search
-from fltheory.validation.sensitivity import tested
+from fltheory.validation.sensitivity import examine
 from fltheory.validation.shrink import RETRIES, shrink
 from fltheory.validation.trials import Memory, Trials, as_floats, environment
 from fltheory.validation.verdict import Counterexample, Decision, Strength, Verdict
@@ -195,7 +195,7 @@ def _with_terms(
     if not effort.sensitivity or verdict.decision is not Decision.HOLDS:
         return verdict
     begin, source = time.perf_counter(), claim.check_of(form)
-    found = tested(
+    found = examine(
         claim,
         form,
         memory=memory,

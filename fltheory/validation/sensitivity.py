@@ -82,7 +82,7 @@ class TermResult:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def tested(
+def examine(
     claim: Claim,
     form: Form,
     *,

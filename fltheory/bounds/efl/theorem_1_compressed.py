@@ -78,9 +78,9 @@ in one half of them; random step counts in up to five rounds, then fixed ones (0
 courses of participation enumerated; in one half of them clients complete all steps or none. Besides, 900 rounds in
 which one client sends one of a thousand entries; without :math:`A_\tau` the corrected form fails there. Where the
 bound fails within two rounds, four are run, and the box has full participation, for which the printed :math:`B_t` is
-positive, so that it is the boxes that fail. In the rates, runs of up to 800 rounds, or 1600 for ``published@003-box`` and
-``published@text``; for ``published@incomplete`` participation is random in all rounds, and the mean of 64 samples is
-taken.
+positive, so that it is the boxes that fail. In the rates, runs of up to 800 rounds, or 1600 for ``published@003-box``
+and ``published@text``; for ``published@incomplete`` participation is random in all rounds, and the mean of 64 samples
+is taken.
 
 Margins near 1 come from runs that hardly move, see :mod:`~fltheory.bounds.efl.theorem_1`.
 
