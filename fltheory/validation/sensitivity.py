@@ -143,7 +143,7 @@ class Attempt:
     claim, term, source
         The term, and how instances are made.
     points
-        Instances to begin with.
+        Instances to begin with; random ones by default.
     memory
         Quantities of instances made so far.
     seed
@@ -153,7 +153,8 @@ class Attempt:
     def __init__(
         self, claim: Claim, term: Term, source: Source, points: Sequence[Params], *, memory: Memory, seed: int
     ) -> None:
-        self._claim, self._term, self._points, self._seed = claim, term, list(points), seed
+        self._claim, self._term, self._seed = claim, term, seed
+        self._points = list(points) or list(sample(source.space, GLANCE, seed))
         self._plainly = Trials(claim, term.form, source, seed, memory=memory)
         self._without = self._dropped()
         self._source = _less(self._plainly, self._kept) if self._without else source
@@ -255,7 +256,7 @@ class Attempt:
         """Return the names of defined quantities that instances give, although the change decides them."""
         if not self._term.defined:
             return frozenset()
-        for point in (*self._points, *sample(self._plainly.source.space, GLANCE, self._seed)):
+        for point in self._points:
             try:
                 env = self._plainly.environment(as_floats(point))
             except (Rejected, Diverged, NotApplicable):
