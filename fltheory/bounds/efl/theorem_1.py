@@ -249,6 +249,7 @@ ASSUMPTIONS = (
     Assumption("some updates are aggregated", Gt(least, 0)),
     Assumption("bounded gradients (Assumption 4)", Le(experiments.gradient_sq, G_sq), Origin.MEASURED),
     Assumption("bounded coefficients (Assumption 5)", Le(ratio, theta)),
+    experiments.INDEPENDENT,
 )
 
 
@@ -260,6 +261,7 @@ def setting(problem: Quadratic, plan: _schedule.Schedule, **other: Any) -> dict[
         "theta": max(law["theta"] for law in plan.laws),
         "ratio": np.array([law["theta"] for law in plan.laws]),
         "mean_ps_min": min(law["mean_ps"] for law in plan.laws),
+        "dependence": max(law["dependence"] for law in plan.laws),
         **plan.known(),
     }
     return known | other

@@ -17,10 +17,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sympy import Le
+from sympy import Eq, Le
 
 from fltheory.bounds.claim import Assumption, Rejected
 from fltheory.bounds.flexible_participation.symbols import (
+    dependence,
     p_drawn,
     theta,
 )
@@ -44,6 +45,11 @@ gradient_sq = scalar(
     domain="nonnegative",
 )
 
+INDEPENDENT = Assumption(
+    "participation independent over the rounds and of the noise (used by the proof, listed nowhere)",
+    Eq(dependence, 0, evaluate=False),
+    Origin.DECLARED,
+)
 BOUNDED_GRADIENTS = Assumption("bounded gradients (3.4)", Le(gradient_sq, G_sq), Origin.MEASURED)
 BOUNDED_COEFFICIENTS = Assumption(
     "bounded aggregation coefficients (3.5)", Le(p_drawn[k], theta * p[k]), over=((k, 1, N),)
@@ -144,6 +150,7 @@ def law(problem: Quadratic, participation: Participation, scheme: Scheme, index:
         "mean_ps": found.sum_p_s,
         "z": found.z,
         "mean_ps_of": found.p_s,
+        "dependence": 0.0,  # by the laws of participation, which are drawn round by round
     }
 
 

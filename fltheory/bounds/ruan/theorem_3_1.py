@@ -14,6 +14,12 @@ with :math:`\gamma` and :math:`B_\tau` as listed below, and :math:`M_\tau` the n
 without it. In :math:`B_\tau` the sign after :math:`\sum_k p_\tau^k - 2` is the positive part of (57). In scheme A the
 moments are not conditional on a complete client: a discarded round is a round, and the engine runs it as such.
 
+**What the proof uses and the theorem does not list.** Expectations over the participation of a round are taken as if it
+did not depend on the model, that is on earlier rounds, nor on the noise; the appendix says that nothing is assumed on
+correlations. Independence is an assumption here. Without it (``published@any-dependence``) the theorem is false, and so
+is the corrected form: a client who decides once for ever whether it works (:mod:`~fltheory.bounds.ruan._dependence`)
+leaves the model where it is with a probability that no bound of this kind can make up for.
+
 **Where it is tight.** Nowhere. :math:`V` contains :math:`\gamma^2` where the induction needs :math:`\gamma`, and
 :math:`\gamma \ge 32(1+\theta)/\theta > 32` since :math:`\mathbb E\sum_k p_\tau^k s_\tau^k \le \theta E`; for schemes B
 and C, where that sum is at most :math:`E`, it is at least :math:`32(1+\theta) \ge 64`. With heterogeneous participation
@@ -110,6 +116,7 @@ from fltheory.bounds.flexible_participation.symbols import (
     z_tau,
 )
 from fltheory.bounds.ruan import _limit
+from fltheory.bounds.ruan._dependence import FROZEN
 from fltheory.bounds.ruan._limit import from_limit
 from fltheory.bounds.space import Integer, Params, Space
 from fltheory.bounds.symbols import E, G_sq, Gamma, L, N, k, mu, p, sigma_sq, tau
@@ -156,6 +163,7 @@ ASSUMPTIONS = (
     Assumption("some updates are aggregated", Gt(mean_ps, 0)),
     experiments.BOUNDED_GRADIENTS,
     experiments.BOUNDED_COEFFICIENTS,
+    experiments.INDEPENDENT,
 )
 
 
@@ -237,9 +245,18 @@ claim = Claim(
     citation=Citation("ruan", "Theorem 3.1, (3)"),
     forms=(
         Form(
+            intended=("published@any-dependence",),
             statement=bound,
             where=(*CONSTANTS, *HETEROGENEOUS),
             note="D without the stray factor of its denominator, and the positive part of (57) in B",
+        ),
+        Form(
+            variant="published@any-dependence",
+            statement=bound,
+            where=(*CONSTANTS, (M_tau, z_tau * tau)),
+            assumptions=tuple(one for one in ASSUMPTIONS if one is not experiments.INDEPENDENT),
+            check=FROZEN,
+            note="no assumption on correlations, as appendix A.2 has it; participation that is decided once",
         ),
         Form(
             variant="corrected",
