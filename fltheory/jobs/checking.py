@@ -118,6 +118,7 @@ def check(
     executor: Executor | None = None,
     fresh: bool = False,
     unaided: bool = False,
+    sensitivity: bool = False,
     prove: float = 0.0,
     output: str | Path | None = None,
     progress: Progress | None = None,
@@ -144,6 +145,9 @@ def check(
         Check again what the same code has checked before.
     unaided
         Search without the counterexamples that come with the package, with which every search begins otherwise.
+    sensitivity
+        Find out which terms of every form that holds are necessary: by an instance that fails without them, or not, by
+        a certificate. Takes several times as long. The answers are in ``verdict.evidence["terms"]``.
     prove
         Seconds for which a proof is searched of every form that holds and has no certificate yet; by default none.
         Certificates that come with the package are replayed in any case.
@@ -172,7 +176,7 @@ def check(
             done, interrupted = check_all(
                 entries,
                 variant=variant,
-                effort=replace(QUICK if quick else FULL, unaided=unaided),
+                effort=replace(QUICK if quick else FULL, unaided=unaided, sensitivity=sensitivity),
                 seed=seed,
                 searches=searches,
                 jobs=jobs,

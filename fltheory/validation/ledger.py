@@ -19,6 +19,7 @@ from fltheory.bounds.catalogue import rank
 from fltheory.errors import InvalidParameter
 from fltheory.validation.counterexamples import SHAPE as COUNTEREXAMPLE
 from fltheory.validation.counterexamples import file_of, save
+from fltheory.validation.known_terms import TERM
 from fltheory.validation.severity import ORDER as SEVERITIES
 from fltheory.validation.severity import graded
 from fltheory.validation.summary import KINDS
@@ -49,7 +50,7 @@ VERDICT = {
     "seconds": float,
     "assumptions": [_CONDITION],
     "counterexample": (COUNTEREXAMPLE, None),
-    "evidence": {"searches": shapes.Optional(shapes.Values(str))},
+    "evidence": {"searches": shapes.Optional(shapes.Values(str)), "terms": shapes.Optional([TERM])},
 }
 """What a verdict looks like."""
 

@@ -56,7 +56,8 @@ Instances: those of :mod:`~fltheory.bounds.ruan.theorem_3_1`, with one law of st
 one after it. By the argument above a failure needs :math:`c_0` comparable with :math:`a`, so noise is measured in units
 of :math:`L^2\|w_0 - w^*\|^2`, from none of which either part of :math:`V_\tau` vanishes; and a start along a flat
 direction with a steep one beside it, which sets the learning rate: the plane, condition numbers up to :math:`10^4`. All
-forms are searched there; eight rounds.
+forms are searched there; eight rounds. Besides, 1500 rounds with a single active client: by then the bound without
+:math:`D` is exceeded.
 
 Source: Ruan et al., AISTATS 2021, appendix A.2.1, (66) and (67).
 """
@@ -96,8 +97,6 @@ from fltheory.quadratic.problem import Quadratic
 from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.schedules import Table
 from fltheory.simulation.trajectories import Trajectories
-
-ROUNDS = 8
 
 mean_B = family(
     "mean_B_at", r"\mathbb{E}[B_{<0>}]", "expected second-order term of a round", first=0, shape=("rounds",)
@@ -149,16 +148,17 @@ def experiment(point: Params, *, smallest: bool = False) -> Experiment:
         laws=(experiments.two_values(point), experiments.two_values(point, high="high_later", q="q_later")),
         starts=(0, point["change"]),
     )
+    rounds = point["rounds"]
     participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=steps)
-    env = setting(problem, participation, point["scheme"])
+    env = setting(problem, participation, point["scheme"], rounds)
     offset, count = float(compiled(GAMMA)(env)), point["E"]
-    sums, first = (np.full(ROUNDS, env["mean_ps_min"]), 0) if smallest else (env["mean_ps_at"], 1)
-    rates = [16 * count / (env["mu"] * sums[i] * ((i + first) * count + offset)) for i in range(ROUNDS)]
+    sums, first = (np.full(rounds, env["mean_ps_min"]), 0) if smallest else (env["mean_ps_at"], 1)
+    rates = [16 * count / (env["mu"] * sums[i] * ((i + first) * count + offset)) for i in range(rounds)]
     return Experiment(
         problem=problem,
         algorithm=Ruan(scheme=point["scheme"]),
         participation=participation,
-        rounds=ROUNDS,
+        rounds=rounds,
         rate=Table(values=np.array(rates)),
     )
 
@@ -170,11 +170,11 @@ def comparable(point: Params) -> Quadratic:
     return experiments.quadratics(point, unit=known["L"] ** 2 * float(((quiet.start - known["w_star"]) ** 2).sum()))
 
 
-def setting(problem: Quadratic, participation: Participation, scheme: str) -> dict[str, Any]:
+def setting(problem: Quadratic, participation: Participation, scheme: str, rounds: int) -> dict[str, Any]:
     """Return the constants and the law of every round."""
-    phases = [experiments.law(problem, participation, Scheme(scheme), index) for index in (0, ROUNDS - 1)]
+    phases = [experiments.law(problem, participation, Scheme(scheme), index) for index in (0, rounds - 1)]
     assert isinstance(participation.steps, TimeVarying)
-    phase = (np.arange(ROUNDS) >= participation.steps.starts[1]).astype(int)
+    phase = (np.arange(rounds) >= participation.steps.starts[1]).astype(int)
     sums = np.array([one["mean_ps"] for one in phases])[phase]
     return {
         "E": participation.local_steps,
@@ -188,14 +188,14 @@ def setting(problem: Quadratic, participation: Participation, scheme: str) -> di
         "mean_ps_min": sums.min(),
         **laws_of([phases[which] for which in np.append(phase, phase[-1])]),
         "M_at": np.cumsum([0, *(phases[which]["z"] for which in phase)]),
-        "last": ROUNDS,
+        "last": rounds,
     }
 
 
 def quantities(point: Params, run: Experiment, trajectories: Trajectories, *, smallest: bool = False) -> Env:
     """Return the quantities; expectations over participation are taken round by round."""
     assert isinstance(run.problem, Quadratic)
-    env = setting(run.problem, run.participation, point["scheme"]) | experiments.along(run, trajectories)
+    env = setting(run.problem, run.participation, point["scheme"], run.rounds) | experiments.along(run, trajectories)
     phases = [env | one | {"theta": env["theta"]} for one in env["phases"]]
     as_printed, proved, of_theorem = (
         np.array([mean(one) for one in phases])[env["phase"]]
@@ -235,6 +235,19 @@ def printed(at: Any) -> Any:
     return bound(Max(gamma**2 * distance_start, (16 * E / mu) ** 2 * terms(mean_B, at)))
 
 
+LONG: Params = {
+    **experiments.one_works(rounds=1500, change=1),
+    "d": 2,
+    "high_later": np.array([0, 1]),
+    "q_later": np.ones(2),
+    "curvature": np.zeros((2, 2)),
+    "centre": np.array([[-1.0, 0.0], [1.0, 0.0]]),
+    "noise": np.ones(2),
+    "start": np.zeros(2),
+}
+"""A run on which the bias of heterogeneous participation is more than the rest of the bound."""
+
+
 def runs(*, smallest: bool = False) -> Experiments:
     """Return runs with a learning rate for every round, or with that for the smallest sum."""
     return Experiments(
@@ -242,7 +255,8 @@ def runs(*, smallest: bool = False) -> Experiments:
         space=Space(
             {
                 **experiments.clients(steps=2),
-                "change": Integer(1, ROUNDS - 1),
+                "rounds": Integer(8, 8, furthest=4000),
+                "change": Integer(1, 7),
                 "high_later": experiments.clients()["high"],
                 "q_later": Real(0, 1, shape=("N",)),
                 "d": Integer(2, 2),
@@ -254,6 +268,7 @@ def runs(*, smallest: bool = False) -> Experiments:
         experiment=functools.partial(experiment, smallest=smallest),
         quantities=functools.partial(quantities, smallest=smallest),
         moments=True,
+        begin=(LONG,),
     )
 
 
