@@ -4,7 +4,9 @@ The code that makes an instance is run along one coordinate, whose entries are s
 any of their class (:mod:`~fltheory.validation.proof.function_classes`). A product of two vectors is their inner
 product, so every relation has to be linear in products of two vectors and in numbers: whatever else the code might do
 with a coordinate (a sign, a maximum, a third factor) is refused. Sizes and parameters are numbers that the
-certificate states.
+certificate states. Parameters that only shape one function of a class (knots, slopes in between, l1 weights) are
+symbols that no relation may contain. A form about single coordinates, or with the number of dimensions in it, is
+certified in one dimension.
 """
 
 from __future__ import annotations
@@ -73,8 +75,6 @@ class WorstCase:
         check = hypotheses.check
         if not isinstance(check, Instances) or not check.rational or not _vectors(check.space):
             return []
-        if DIMENSION in {quantity.name for quantity in form.quantities()}:
-            return []
         cases = _discrete(check.space)
         repeated = cases * -(-FEWEST // len(cases))
         scopes = [{**discrete, **_numbers(check.space, discrete, turn)} for turn, discrete in enumerate(repeated)]
@@ -93,8 +93,9 @@ class WorstCase:
         check = hypotheses.check
         if not isinstance(check, Instances):
             raise Untranslatable("no instances")
-        point, vectors = _point(check.space, scope)
+        point, vectors, _ = _point(check.space, scope)
         found: list[Sequent] = []
+        alone = _alone(form)
 
         def compute() -> tuple[list[Relational], list[Relational], Answers]:
             with any_functions() as answers:
@@ -109,7 +110,7 @@ class WorstCase:
             return known, goals, answers
 
         for (known, goals, answers), conditions in instances.paths(compute, most=MOST_PATHS):
-            found += _sequents(conditions, known, goals, answers, [*vectors, *answers.vectors])
+            found += _sequents(conditions, known, goals, answers, [*vectors, *answers.vectors], alone=alone)
         if not found:
             raise Untranslatable("there is no instance with these parameters")
         return found
@@ -121,7 +122,14 @@ class WorstCase:
             for scope in scopes
         )
         functions = any(quantity.role.value == "function" for quantity in form.quantities())
-        return ("all functions of the class, " if functions else "") + f"all vectors of any dimension, at {cases}"
+        vectors = "all vectors of one dimension" if _alone(form) else "all vectors of any dimension"
+        return ("all functions of the class, " if functions else "") + f"{vectors}, at {cases}"
+
+
+def _alone(form: Form) -> bool:
+    """Return whether a form is about single coordinates, or about how many there are."""
+    coordinates = any(form.unfolded(side).has(sp.Abs) for relation in form.relations for side in relation.args)
+    return coordinates or DIMENSION in {quantity.name for quantity in form.quantities()}
 
 
 def _shown(value: Any) -> str:
@@ -132,19 +140,16 @@ def _shown(value: Any) -> str:
 
 
 def _vectors(space: Space) -> list[str]:
-    """Return the parameters that are vectors; none if the space has coordinates that are no vectors."""
+    """Return the parameters that are vectors: their last axis is the dimension, and their range has no direction."""
     if not isinstance(space.parameters.get(DIMENSION), Integer):
         return []
-    found = []
-    for name in space.reals():
-        parameter = space.parameters[name]
-        assert isinstance(parameter, Real)
-        if DIMENSION not in parameter.shape or name in SLOPES:
-            continue
-        if parameter.shape[-1] != DIMENSION or parameter.low != -parameter.high:
-            return []
-        found.append(name)
-    return found
+    return [name for name, p in _along(space) if p.shape[-1] == DIMENSION and p.low == -p.high and name not in SLOPES]
+
+
+def _along(space: Space) -> list[tuple[str, Real]]:
+    """Return the parameters with an axis for the coordinates."""
+    reals = [(name, parameter) for name, parameter in space.items() if isinstance(parameter, Real)]
+    return [(name, parameter) for name, parameter in reals if DIMENSION in parameter.shape]
 
 
 def _discrete(space: Space) -> list[dict[str, Any]]:
@@ -165,8 +170,9 @@ def _discrete(space: Space) -> list[dict[str, Any]]:
 
 def _makes_instance(check: Instances, scope: Scope) -> bool:
     """Return whether there is an instance with these parameters: at some vectors, in floats."""
-    point, symbols = _point(check.space, scope)
-    swap = {symbol: number % 7 - 3 for number, symbol in enumerate(symbols)}
+    point, symbols, shapes = _point(check.space, scope)
+    swap: dict[Any, Any] = {symbol: number % 7 - 3 for number, symbol in enumerate(symbols)}
+    swap |= {symbol: parameter.at(0.5) for symbol, parameter in shapes.items()}
     some: dict[str, Any] = {}
     for name, value in point.items():
         if not isinstance(check.space.parameters[name], Real):
@@ -206,12 +212,14 @@ def _whole(space: Space, name: str, sizes: dict[str, Any], mixed: bool) -> list[
 
 def _numbers(space: Space, discrete: Mapping[str, Any], turn: int) -> dict[str, Any]:
     """Return values of the parameters that are no vectors, as text; each case has others."""
-    vectors = _vectors(space)
+    along = dict(_along(space))
     found: dict[str, Any] = {}
     for order, name in enumerate(space.reals()):
         parameter = space.parameters[name]
         assert isinstance(parameter, Real)
-        if name in vectors or (name in SLOPES and DIMENSION in parameter.shape):
+        if name in along:
+            if SLOPES.get(name) and parameter.high != 1:
+                found[name] = str(_steepest(parameter))
             continue
         shape = space.shape(name, discrete)
         entries = np.empty(shape, dtype=object)
@@ -237,11 +245,17 @@ def _inside(parameter: Real, fraction: Fraction) -> Fraction:
     return highest
 
 
-def _point(space: Space, scope: Scope) -> tuple[ExactPoint, list[sp.Symbol]]:
-    """Return a point with a symbol for every vector, and these symbols."""
+def _steepest(parameter: Real) -> Fraction:
+    """Return the upper end of a range, as it is written."""
+    return Fraction(str(parameter.high))
+
+
+def _point(space: Space, scope: Scope) -> tuple[ExactPoint, list[sp.Symbol], dict[sp.Symbol, Real]]:
+    """Return a point with symbols for vectors and for what shapes functions; the vectors, and the ranges of shapes."""
     made: dict[str, Any] = {}
     symbols: list[sp.Symbol] = []
-    vectors = _vectors(space)
+    shapes: dict[sp.Symbol, Real] = {}
+    vectors, along = _vectors(space), dict(_along(space))
     for name, parameter in space.items():
         if not isinstance(parameter, Real):
             value = scope[name]
@@ -255,15 +269,18 @@ def _point(space: Space, scope: Scope) -> tuple[ExactPoint, list[sp.Symbol]]:
                 # values would be along one coordinate.
                 array[at] = sp.Symbol("_".join([name, *map(str, at)]))
                 symbols.append(array[at])
-            elif name not in scope:
-                array[at] = sp.Integer(SLOPES[name])
+            elif name in SLOPES and name in along:
+                array[at] = sp.Rational(_steepest(parameter)) if SLOPES[name] else sp.Integer(0)
+            elif name in along:
+                array[at] = sp.Symbol("_".join(["shape", name, *map(str, at)]))
+                shapes[array[at]] = parameter
             else:
                 text = scope[name]
                 for place in at:
                     text = text[place]
                 array[at] = sp.Rational(text)
         made[name] = array if shape else array[()]
-    return ExactPoint(made), symbols
+    return ExactPoint(made), symbols, shapes
 
 
 # Problems
@@ -275,24 +292,30 @@ def _sequents(
     goals: Sequence[Relational],
     answers: Answers,
     vectors: Sequence[sp.Symbol],
+    *,
+    alone: bool,
 ) -> Iterator[Sequent]:
     """Yield the problems along one path; what the code has compared has to be numbers, not coordinates."""
     symbols = [*vectors, *answers.numbers]
     names = {symbol: sp.Symbol(symbol.name) for symbol in symbols}
     ring = ring_of(symbol.name for symbol in symbols)
     count = len(vectors)
-    facts = [Fact(_element(e, ring, names, count), Sign.NONNEGATIVE) for e in answers.inequalities()]
+    facts = [Fact(_element(e, ring, names, count), Sign.NONNEGATIVE) for e in answers.inequalities(alone=alone)]
+    facts += [Fact(_element(e, ring, names, count), Sign.ZERO) for e in answers.equations()]
     for relation in conditions:
-        fact = _fact(relation, ring, names, count)
+        fact = _fact(relation, ring, names, count, alone=alone)
         if _directed(fact, count):
             raise Untranslatable(f"the code compares coordinates: {relation}")
         facts.append(fact)
-    for relation in known:
+    for relation in (part for one in known for part in _without_norms(one)):
         try:
-            fact = _fact(relation, ring, names, count)
+            fact = _fact(relation, ring, names, count, alone=alone)
         except Untranslatable:
             continue  # a hypothesis that is not used
         if _directed(fact, count):
+            if fact.sign is Sign.ZERO:
+                # A vector that is zero has no product with any other.
+                facts += [Fact(fact.polynomial * vector, Sign.ZERO) for vector in ring.gens[:count]]
             continue
         if fact.polynomial.is_ground:
             value = fact.polynomial.coeff(1)
@@ -301,15 +324,32 @@ def _sequents(
             continue
         if fact not in facts:
             facts.append(fact)
-    for relation in goals:
-        goal = _fact(relation, ring, names, count)
-        if goal.sign is not Sign.ZERO and _directed(goal, count):
-            raise Untranslatable(f"a relation between coordinates: {relation}")
-        if goal.sign is Sign.ZERO and goal.polynomial:
+    for relation in (part for one in goals for part in _without_norms(one)):
+        goal = _fact(relation, ring, names, count, alone=alone)
+        if _directed(goal, count):
+            if goal.sign is not Sign.ZERO:
+                raise Untranslatable(f"a relation between coordinates: {relation}")
+            yield Sequent(ring, tuple(facts), Fact(-(goal.polynomial**2), Sign.NONNEGATIVE))
+        elif goal.sign is Sign.ZERO and goal.polynomial:
             for side in (1, -1):
                 yield Sequent(ring, tuple(facts), Fact(goal.polynomial * side, Sign.NONNEGATIVE))
         else:
             yield Sequent(ring, tuple(facts), goal)
+
+
+def _without_norms(relation: Relational) -> Iterator[Relational]:
+    """Yield relations that say the same as one: norms that add up to zero are those of vectors that are zero."""
+    if not isinstance(relation, Equality) or relation.rhs != 0:
+        yield relation
+        return
+    parts = [term.as_coeff_Mul() for term in sp.Add.make_args(relation.lhs)]
+    if not all(weight > 0 and isinstance(root, sp.Pow) and root.exp == sp.Rational(1, 2) for weight, root in parts):
+        yield relation
+        return
+    for _, root in parts:
+        inside = root.base
+        square = isinstance(inside, sp.Pow) and inside.exp == 2
+        yield sp.Eq(inside.base if square else inside, 0, evaluate=False)
 
 
 def _directed(fact: Fact, count: int) -> bool:
@@ -317,7 +357,7 @@ def _directed(fact: Fact, count: int) -> bool:
     return any(sum(monomial[:count]) == 1 for monomial in fact.polynomial.monoms())
 
 
-def _fact(relation: Relational, ring: Any, names: Mapping[Any, Any], count: int) -> Fact:
+def _fact(relation: Relational, ring: Any, names: Mapping[Any, Any], count: int, *, alone: bool) -> Fact:
     """Return a relation as a polynomial that is zero or not negative."""
     if isinstance(relation, Equality):
         return Fact(_element(relation.lhs - relation.rhs, ring, names, count), Sign.ZERO)
@@ -327,17 +367,17 @@ def _fact(relation: Relational, ring: Any, names: Mapping[Any, Any], count: int)
         low, high = relation.lhs, relation.rhs
     else:
         raise Untranslatable(f"{relation} is no inequality")
-    squares = [_squared(side) for side in (low, high)]
+    squares = [_squared(side, alone=alone) for side in (low, high)]
     if any(_roots(side) for side in (low, high)) and None not in squares:
         low, high = squares
     return Fact(_element(high - low, ring, names, count), Sign.NONNEGATIVE)
 
 
 def _roots(expression: Any) -> bool:
-    return any(not power.exp.is_Integer for power in expression.atoms(sp.Pow))
+    return expression.has(sp.Abs) or any(not power.exp.is_Integer for power in expression.atoms(sp.Pow))
 
 
-def _squared(expression: Any) -> Any:
+def _squared(expression: Any, *, alone: bool) -> Any:
     """Return the square of a product of roots and norms with a number that is not negative; ``None`` for others."""
     total: Any = sp.Integer(1)
     for factor in sp.Mul.make_args(sp.sympify(expression)):
@@ -345,6 +385,8 @@ def _squared(expression: Any) -> Any:
             total *= factor**2
         elif isinstance(factor, sp.Pow) and (2 * factor.exp).is_Integer and not factor.exp.is_Integer:
             total *= factor.base ** (2 * factor.exp)
+        elif alone and isinstance(factor, sp.Abs):
+            total *= factor.args[0] ** 2
         else:
             return None
     return total
