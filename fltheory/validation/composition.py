@@ -2,15 +2,15 @@
 
 A theorem about trajectories has no certificate of its own. Its proof puts steps together: a recursion for one round, an
 induction, what noise and participation add. Each step is a statement with a verdict and a strength, so that the graph
-can say more than the search: whether all steps are proved, or certified at stated sizes, and if not, which ones are not.
+can say more than the search: whether all steps are proved, or certified at stated sizes, and which ones are not.
 
 The words are careful in two ways. A step that is certified is certified at the sizes that its certificate states, so a
 result never becomes ``proved`` by its steps. And that the steps give the result is the argument on its page; no
 certificate is about it.
 
 * A step counts by its published forms if all of them hold, else by its corrected forms, else by its sharp ones, and
-  then by the weakest of these. Published forms that hold by a search or a trend only, while all corrected or all sharp forms
-  have certificates, count by those: they are the same statement with constants, or with better ones.
+  then by the weakest of these. Published forms that hold by a search or a trend only, while all corrected or all sharp
+  forms have certificates, count by those: they are the same statement with constants, or with better ones.
 * A result among the steps (a bound, a rate, a rule) that is not certified itself counts by its own steps.
 * A step that is searched, open, not checked, or false without a correction is named: the result holds modulo it.
 """

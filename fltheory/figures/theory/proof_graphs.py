@@ -156,7 +156,8 @@ def caption(data: Data) -> str:
     )
     return (
         f"Of {len(verdict)} connected statements {len(failing)} fail as printed{others}; no counterexample is found "
-        f"to {counted['HOLDS']}, {len(resting)} of which rest on a failing one ({data['ledger']['effort']} effort).{composed}"
+        f"to {counted['HOLDS']}, {len(resting)} of which rest on a failing one ({data['ledger']['effort']} effort)."
+        f"{composed}"
     )
 
 

@@ -202,7 +202,7 @@ def in_words(scopes: Sequence[Scope]) -> str:
     return ", ".join(f"{name} = {', '.join(map(str, shown))}" for name, shown in values.items())
 
 
-PROVERS: tuple[Prover, ...] = (Scalar(), Sizes(), OnInstances(), WorstCase())
+PROVERS: tuple[Prover, ...] = (Scalar(), Sizes(), OnInstances(), WorstCase(), WorstCase(alone=True))
 """All provers, those that prove most first."""
 
 

@@ -5,14 +5,17 @@ any of their class (:mod:`~fltheory.validation.proof.function_classes`). A produ
 product, so every relation has to be linear in products of two vectors and in numbers: whatever else the code might do
 with a coordinate (a sign, a maximum, a third factor) is refused. Sizes and parameters are numbers that the
 certificate states. Parameters that only shape one function of a class (knots, slopes in between, l1 weights) are
-symbols that no relation may contain. A form about single coordinates, or with the number of dimensions in it, is
-certified in one dimension.
+symbols that no relation may contain.
+
+In one dimension more can be read: coordinates are products with the unit vector, so that code may compare them and
+constants may be added to them, and the number of dimensions is one.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from typing import Any
 
@@ -57,6 +60,9 @@ MOST_PATHS = 20
 MOST_TERMS = 20000
 """Operations in a relation."""
 
+UNIT = "unit"
+"""Symbol for the unit vector of one dimension."""
+
 _FRACTIONS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
 """Places within the ranges of the parameters."""
 
@@ -64,16 +70,21 @@ Scope = Mapping[str, Any]
 
 
 class WorstCase:
-    """Statements over classes of functions, at stated sizes and parameters."""
+    """Statements over classes of functions, at stated sizes and parameters; ``alone``: in one dimension."""
 
-    name = "worst-case"
     strength = Strength.CERTIFIED
     means = "quadratic"
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self.alone = alone
+        self.name = "worst-case-on-a-line" if alone else "worst-case"
 
     def scopes(self, form: Form, hypotheses: Hypotheses) -> list[Scope]:
         """Return sizes and parameters, if the check makes instances of vectors without rounding."""
         check = hypotheses.check
         if not isinstance(check, Instances) or not check.rational or not _vectors(check.space):
+            return []
+        if not self.alone and _of_coordinates(form):
             return []
         cases = _discrete(check.space)
         repeated = cases * -(-FEWEST // len(cases))
@@ -95,7 +106,6 @@ class WorstCase:
             raise Untranslatable("no instances")
         point, vectors, _ = _point(check.space, scope)
         found: list[Sequent] = []
-        alone = _alone(form)
 
         def compute() -> tuple[list[Relational], list[Relational], Answers]:
             with any_functions() as answers:
@@ -110,7 +120,7 @@ class WorstCase:
             return known, goals, answers
 
         for (known, goals, answers), conditions in instances.paths(compute, most=MOST_PATHS):
-            found += _sequents(conditions, known, goals, answers, [*vectors, *answers.vectors], alone=alone)
+            found += _sequents(conditions, known, goals, answers, [*vectors, *answers.vectors], alone=self.alone)
         if not found:
             raise Untranslatable("there is no instance with these parameters")
         return found
@@ -122,11 +132,11 @@ class WorstCase:
             for scope in scopes
         )
         functions = any(quantity.role.value == "function" for quantity in form.quantities())
-        vectors = "all vectors of one dimension" if _alone(form) else "all vectors of any dimension"
+        vectors = "all vectors of one dimension" if self.alone else "all vectors of any dimension"
         return ("all functions of the class, " if functions else "") + f"{vectors}, at {cases}"
 
 
-def _alone(form: Form) -> bool:
+def _of_coordinates(form: Form) -> bool:
     """Return whether a form is about single coordinates, or about how many there are."""
     coordinates = any(form.unfolded(side).has(sp.Abs) for relation in form.relations for side in relation.args)
     return coordinates or DIMENSION in {quantity.name for quantity in form.quantities()}
@@ -211,15 +221,19 @@ def _whole(space: Space, name: str, sizes: dict[str, Any], mixed: bool) -> list[
 
 
 def _numbers(space: Space, discrete: Mapping[str, Any], turn: int) -> dict[str, Any]:
-    """Return values of the parameters that are no vectors, as text; each case has others."""
+    """Return values of the parameters that are no vectors, as text; each case has others.
+
+    Slopes between zero and one are shares, and the class is whole; others bound the class, and are stated.
+    """
     along = dict(_along(space))
     found: dict[str, Any] = {}
     for order, name in enumerate(space.reals()):
         parameter = space.parameters[name]
         assert isinstance(parameter, Real)
         if name in along:
-            if SLOPES.get(name) and parameter.high != 1:
-                found[name] = str(_steepest(parameter))
+            if name in SLOPES and parameter.high != 1:
+                low = (Fraction(0), *_FRACTIONS[1:])[turn % len(_FRACTIONS)]
+                found[name] = str(_steepest(parameter) * (1 if SLOPES[name] else low))
             continue
         shape = space.shape(name, discrete)
         entries = np.empty(shape, dtype=object)
@@ -270,7 +284,7 @@ def _point(space: Space, scope: Scope) -> tuple[ExactPoint, list[sp.Symbol], dic
                 array[at] = sp.Symbol("_".join([name, *map(str, at)]))
                 symbols.append(array[at])
             elif name in SLOPES and name in along:
-                array[at] = sp.Rational(_steepest(parameter)) if SLOPES[name] else sp.Integer(0)
+                array[at] = sp.Rational(scope.get(name, SLOPES[name]))
             elif name in along:
                 array[at] = sp.Symbol("_".join(["shape", name, *map(str, at)]))
                 shapes[array[at]] = parameter
@@ -296,36 +310,30 @@ def _sequents(
     alone: bool,
 ) -> Iterator[Sequent]:
     """Yield the problems along one path; what the code has compared has to be numbers, not coordinates."""
-    symbols = [*vectors, *answers.numbers]
+    unit = [sp.Symbol(UNIT)] if alone else []
+    symbols = [*vectors, *unit, *answers.numbers]
     names = {symbol: sp.Symbol(symbol.name) for symbol in symbols}
     ring = ring_of(symbol.name for symbol in symbols)
-    count = len(vectors)
-    facts = [Fact(_element(e, ring, names, count), Sign.NONNEGATIVE) for e in answers.inequalities(alone=alone)]
-    facts += [Fact(_element(e, ring, names, count), Sign.ZERO) for e in answers.equations()]
+    count = len(vectors) + len(unit)
+    read = functools.partial(_fact, ring=ring, names=names, count=count, alone=alone)
+    facts = [read(sp.Ge(e, 0, evaluate=False)) for e in answers.inequalities(alone=alone)]
+    facts += [read(sp.Eq(e, 0, evaluate=False)) for e in answers.equations()]
+    if alone:
+        facts.append(Fact(ring.gens[count - 1] ** 2 - 1, Sign.ZERO))
     for relation in conditions:
-        fact = _fact(relation, ring, names, count, alone=alone)
+        fact = read(relation)
         if _directed(fact, count):
             raise Untranslatable(f"the code compares coordinates: {relation}")
         facts.append(fact)
     for relation in (part for one in known for part in _without_norms(one)):
         try:
-            fact = _fact(relation, ring, names, count, alone=alone)
+            fact = read(relation)
         except Untranslatable:
             continue  # a hypothesis that is not used
-        if _directed(fact, count):
-            if fact.sign is Sign.ZERO:
-                # A vector that is zero has no product with any other.
-                facts += [Fact(fact.polynomial * vector, Sign.ZERO) for vector in ring.gens[:count]]
-            continue
-        if fact.polynomial.is_ground:
-            value = fact.polynomial.coeff(1)
-            if value < 0 or (value != 0 and fact.sign is Sign.ZERO):
-                raise Untranslatable(f"an assumption fails at these parameters: {relation}")
-            continue
-        if fact not in facts:
-            facts.append(fact)
+        facts += _consequences(fact, relation, count)
+    facts = list(dict.fromkeys(facts))
     for relation in (part for one in goals for part in _without_norms(one)):
-        goal = _fact(relation, ring, names, count, alone=alone)
+        goal = read(relation)
         if _directed(goal, count):
             if goal.sign is not Sign.ZERO:
                 raise Untranslatable(f"a relation between coordinates: {relation}")
@@ -335,6 +343,20 @@ def _sequents(
                 yield Sequent(ring, tuple(facts), Fact(goal.polynomial * side, Sign.NONNEGATIVE))
         else:
             yield Sequent(ring, tuple(facts), goal)
+
+
+def _consequences(fact: Fact, relation: Relational, count: int) -> list[Fact]:
+    """Return what a hypothesis says of numbers and products of vectors; nothing if it is plainly true."""
+    if _directed(fact, count):
+        # A vector that is zero has no product with any other.
+        vectors = fact.polynomial.ring.gens[:count] if fact.sign is Sign.ZERO else ()
+        return [Fact(fact.polynomial * vector, Sign.ZERO) for vector in vectors]
+    if not fact.polynomial.is_ground:
+        return [fact]
+    value = fact.polynomial.coeff(1)
+    if value < 0 or (value != 0 and fact.sign is Sign.ZERO):
+        raise Untranslatable(f"an assumption fails at these parameters: {relation}")
+    return []
 
 
 def _without_norms(relation: Relational) -> Iterator[Relational]:
@@ -357,10 +379,10 @@ def _directed(fact: Fact, count: int) -> bool:
     return any(sum(monomial[:count]) == 1 for monomial in fact.polynomial.monoms())
 
 
-def _fact(relation: Relational, ring: Any, names: Mapping[Any, Any], count: int, *, alone: bool) -> Fact:
+def _fact(relation: Relational, *, ring: Any, names: Mapping[Any, Any], count: int, alone: bool) -> Fact:
     """Return a relation as a polynomial that is zero or not negative."""
     if isinstance(relation, Equality):
-        return Fact(_element(relation.lhs - relation.rhs, ring, names, count), Sign.ZERO)
+        return Fact(_element(relation.lhs - relation.rhs, ring, names, count, alone=alone), Sign.ZERO)
     if isinstance(relation, sp.Ge | sp.Gt):
         low, high = relation.rhs, relation.lhs
     elif isinstance(relation, sp.Le | sp.Lt):
@@ -370,7 +392,7 @@ def _fact(relation: Relational, ring: Any, names: Mapping[Any, Any], count: int,
     squares = [_squared(side, alone=alone) for side in (low, high)]
     if any(_roots(side) for side in (low, high)) and None not in squares:
         low, high = squares
-    return Fact(_element(high - low, ring, names, count), Sign.NONNEGATIVE)
+    return Fact(_element(high - low, ring, names, count, alone=alone), Sign.NONNEGATIVE)
 
 
 def _roots(expression: Any) -> bool:
@@ -392,17 +414,50 @@ def _squared(expression: Any, *, alone: bool) -> Any:
     return total
 
 
-def _element(expression: Any, ring: Any, names: Mapping[Any, Any], count: int) -> Any:
-    """Return a polynomial that is linear in products of two vectors, or in vectors, and in numbers."""
+def _element(expression: Any, ring: Any, names: Mapping[Any, Any], count: int, *, alone: bool) -> Any:
+    """Return a polynomial that is linear in products of two vectors, or in vectors, and in numbers.
+
+    In one dimension a coordinate is the product with the unit vector, the last of the vectors.
+    """
     whole = {n: sp.Integer(int(n)) for n in expression.atoms(sp.Float) if float(n).is_integer()}
     plain = expression.xreplace(whole)
     if plain.count_ops() > MOST_TERMS:
         raise Untranslatable("a relation that is too long")
+    if not alone:
+        _degrees(plain, {symbol for symbol in names if names[symbol] in ring.symbols[:count]})
     try:
         made = ring.from_expr(sp.expand(plain).xreplace(dict(names)))
     except (ValueError, TypeError, KeyError) as error:
         raise Untranslatable(f"{plain} is no polynomial") from error
+    if alone:
+        unit = ring.gens[count - 1]
+        made = sum((part * unit if sum(m[:count]) == 1 else part for m, part in _parts(made, ring)), start=ring.zero)
     kinds = {(sum(monomial[:count]), sum(monomial[count:])) for monomial in made.monoms()}
     if not (kinds <= {(0, 0), (2, 0), (0, 1)} or kinds <= {(1, 0)}):
         raise Untranslatable("a relation that is not linear in inner products and values")
     return made
+
+
+def _degrees(expression: Any, vectors: Set[Any]) -> set[Any]:
+    """Return in how many vectors the terms of an expression are linear; refuse constants that are added to vectors.
+
+    The code runs along one coordinate, where the sum of a vector and a constant looks like any other. In more dimensions
+    nobody knows what the constant would be, even if it cancels later.
+    """
+    if not expression.args:
+        return {1 if expression in vectors else 0}
+    parts = [_degrees(part, vectors) for part in expression.args]
+    if isinstance(expression, sp.Mul):
+        return {sum(choice) for choice in itertools.product(*parts)}
+    if isinstance(expression, sp.Pow) and expression.exp.is_Rational:
+        return {expression.exp * degree for degree in parts[0]}
+    found = set().union(*parts)
+    if isinstance(expression, sp.Add) and 1 in found and len(found) > 1:
+        raise Untranslatable("a constant is added to a vector")
+    return found
+
+
+def _parts(polynomial: Any, ring: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the monomials of a polynomial, with the terms that they stand in."""
+    for monomial, value in polynomial.terms():
+        yield monomial, ring.from_dict({monomial: value})

@@ -122,8 +122,9 @@ def _hypotheses(form: Form, check: Instances = CHECK) -> Hypotheses:
     return Hypotheses.of(claim, form)
 
 
-def _attempted(form: Form, check: Instances = CHECK) -> Certificate | None:
-    return provers.attempt("planted.form", form, _hypotheses(form, check), seconds=30.0, provers=(WorstCase(),))
+def _attempted(form: Form, check: Instances = CHECK, *, alone: bool = False) -> Certificate | None:
+    prover = WorstCase(alone=alone)
+    return provers.attempt("planted.form", form, _hypotheses(form, check), seconds=60.0, provers=(prover,))
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -225,19 +226,42 @@ def test_a_form_about_the_dimension_is_certified_in_one() -> None:
     d = scalar("d", "d", "dimension", domain="integer>=1")
     check = _with(d=lambda made, point: point["d"])
     form = Form(statement=sp.Le(NormSq(gradient), 2 * L * gap * d, evaluate=False))
-    found = _attempted(form, check)
+    assert WorstCase().scopes(form, _hypotheses(form, check)) == []
+    found = _attempted(form, check, alone=True)
     assert found is not None
     assert "one dimension" in found.words
     assert "any dimension" not in found.words
+    assert provers.replay(found, form, _hypotheses(form, check)) == ""
+    elsewhere = dataclasses.replace(found, prover="worst-case")
+    assert provers.replay(elsewhere, form, _hypotheses(form, check)) != ""
 
 
 def test_a_form_about_coordinates_is_certified_in_one_dimension() -> None:
     for factor, certified in ((1, True), (1 + sp.Rational(1, 10**6), False)):
         form = Form(statement=sp.Le(factor * sp.Abs(gradient), L * sp.Abs(x - x_star), evaluate=False))
-        found = _attempted(form)
-        assert (found is not None) is certified
-        if found is not None:
-            assert "one dimension" in found.words
+        assert WorstCase().scopes(form, _hypotheses(form)) == []
+        assert (_attempted(form, alone=True) is not None) is certified
+
+
+def test_constants_beside_coordinates_need_one_dimension() -> None:
+    r"""A step with a noise of a given size: E||x - g - e||^2 = ||x - g||^2 + 1/4, tight, for a coin of either face."""
+    half = sp.Rational(1, 2)
+    check = _with(noisy=lambda made, point: [made["x"] - made["gradient"] + face * half for face in (1, -1)])
+    for size, certified in ((sp.Rational(1, 4), True), (sp.Rational(1, 4) - sp.Rational(1, 10**6), False)):
+        form = Form(statement=sp.Le(EE(NormSq(noisy)), NormSq(x - gradient) + size, evaluate=False))
+        assert _attempted(form, check) is None
+        assert (_attempted(form, check, alone=True) is not None) is certified
+
+
+def test_coordinates_are_compared_in_one_dimension() -> None:
+    larger = _with(gap=lambda made, point: made["x"][0] if made["x"][0] > made["x_star"][0] else made["x_star"][0])
+    for factor, certified in ((1, True), (1 + sp.Rational(1, 10**6), False)):
+        form = Form(statement=sp.Le(factor * Inner(x, noisy), gap, evaluate=False))
+        check = _with(
+            gap=lambda made, point: larger.realise(point)["gap"], noisy=lambda made, point: [1 + 0 * made["x"]] * 2
+        )
+        assert _attempted(form, check) is None
+        assert (_attempted(form, check, alone=True) is not None) is certified
 
 
 def _shaped(use: bool) -> Instances:
