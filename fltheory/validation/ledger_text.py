@@ -47,6 +47,8 @@ def table(document: Mapping[str, Any]) -> str:
     ]
     proofs = coverage.table(document)
     lines += ["", *proofs] if proofs else []
+    spare = coverage.loose_in_words(document)
+    lines += ["", spare] if spare else []
     results = composition.table(document)
     lines += ["", *results] if results else []
     for paper in dict.fromkeys(entry["paper"] for entry in document["claims"]):

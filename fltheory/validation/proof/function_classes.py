@@ -153,8 +153,8 @@ class Answers:
             for (x, g, f), (y, h, e) in itertools.permutations(points, 2):
                 bent = (g - h) ** 2 / high + low * (x - y) ** 2 - 2 * low / high * (h - g) * (y - x)
                 yield sp.expand(f - e - h * (x - y) - bent / (2 * (1 - low / high)))
-        for known in self.proximal.values():
-            for (p, _, f), (r, u, e) in itertools.permutations(known.values(), 2):
+        for nearest in self.proximal.values():
+            for (p, _, f), (r, u, e) in itertools.permutations(nearest.values(), 2):
                 yield sp.expand(f - e - u * (p - r))
         pulled = [one for _, one in self.pulled.values()]
         for one in pulled:

@@ -441,8 +441,8 @@ def _element(expression: Any, ring: Any, names: Mapping[Any, Any], count: int, *
 def _degrees(expression: Any, vectors: Set[Any]) -> set[Any]:
     """Return in how many vectors the terms of an expression are linear; refuse constants that are added to vectors.
 
-    The code runs along one coordinate, where the sum of a vector and a constant looks like any other. In more dimensions
-    nobody knows what the constant would be, even if it cancels later.
+    The code runs along one coordinate, where the sum of a vector and a constant looks like any other. In more
+    dimensions nobody knows what the constant would be, even if it cancels later.
     """
     if not expression.args:
         return {1 if expression in vectors else 0}
