@@ -67,6 +67,7 @@ def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, 
                 "verdict": verdicts.get((claim.id, form.variant), {}).get("verdict"),
                 "severity": verdicts.get((claim.id, form.variant), {}).get("severity", ""),
                 "strength": verdicts.get((claim.id, form.variant), {}).get("strength", ""),
+                "rests": verdicts.get((claim.id, form.variant), {}).get("rests", ""),
                 "margin": verdicts.get((claim.id, form.variant), {}).get("margin"),
                 "terms": checked.get((claim.id, form.variant)) or known_terms.of(claim.id, form.variant),
                 **{name: verdicts.get((claim.id, form.variant), {}).get(name) for name in ORIGIN},
@@ -118,8 +119,9 @@ def _print(
         console.print(line)
         for number, part in enumerate(form["latex"].split(r",\quad ")):
             console.print(Text(("  " if number == 0 else "    with ") + plain(part)))
-        if form["note"]:
-            console.print(Text("  " + form["note"], style="dim"))
+        for words in (form["note"], form["rests"]):
+            if words:
+                console.print(Text("  " + words, style="dim"))
         if form["terms"]:
             console.print(Text(f"  terms that matter: {summarised(form['terms'])}", style="dim"))
         for one in form["terms"]:

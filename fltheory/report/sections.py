@@ -63,6 +63,7 @@ def section(
         "forms": forms,
         "published": [form for form in forms if form["variant"].startswith("published")],
         "ours": [form for form in forms if not form["variant"].startswith("published")],
+        "rests": next((form["rests"] for form in forms if form.get("rests")), ""),
         "tip": plain(entry["forms"][0]["latex"].split(BETWEEN)[0]) if entry["forms"] else "",
     }
 
