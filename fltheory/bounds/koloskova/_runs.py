@@ -196,6 +196,7 @@ def observed(*, strongly: bool, tuned: bool = False) -> Observation:
         record={"mean_iterate": True},
         algorithm=FedAvg,
         conditions=conditions,
+        exceeds="gap",
     )
 
 
