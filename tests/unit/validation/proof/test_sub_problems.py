@@ -132,7 +132,7 @@ def test_subgradients_are_monotone_and_short() -> None:
 
 def test_what_is_known_of_sub_problems_is_true() -> None:
     """Each symbol is replaced by the value that a loss has; forces of the sub-problems are worked out from it."""
-    numbers = [sp.Rational(n, 2) for n in (-3, 0, 1, 5)]
+    numbers = [sp.Rational(n, 2) for n in (-3, 0, 5)]
     column = [np.array([[sp.Integer(entry)]], dtype=object) for entry in (0, 1)]
     weight, rho = sp.Rational(3, 2), sp.Rational(1, 2)
 
@@ -140,7 +140,7 @@ def test_what_is_known_of_sub_problems_is_true() -> None:
         slopes = [np.array([[sp.Integer(slope)]], dtype=object) for slope in (left, right)]
         return Kinked(centre=column[0], knot=column[1], left=slopes[0], right=slopes[1])
 
-    asked = list(itertools.product(numbers, numbers))
+    asked = list(itertools.product(numbers[1:], numbers))
     with any_functions() as answers:
         for linear, anchor in asked:
             made(0, 3).elastic(np.array([[linear]]), np.array([anchor]), pull=rho, l1=weight)
@@ -155,8 +155,8 @@ def test_what_is_known_of_sub_problems_is_true() -> None:
             swap[pulled.kick] = (linear - slope - rho * (at[0] - anchor)) / weight
             *_, known = next(iter(answers.seen.values()))
             swap[known[point][1]] = f.value(0, at)
-        assert min(e.subs(swap) for e in answers.inequalities(alone=True)) >= 0
-        assert {e.subs(swap) for e in answers.equations()} == {0}
+        assert min(e.xreplace(swap) for e in answers.inequalities(alone=True)) >= 0
+        assert {e.xreplace(swap) for e in answers.equations()} == {0}
 
 
 def test_what_is_known_of_regularisers_is_true() -> None:
@@ -173,7 +173,7 @@ def test_what_is_known_of_regularisers_is_true() -> None:
     for number, (point, _, value) in zip(numbers, *(d.values() for d in answers.proximal.values()), strict=True):
         at = psi.prox(np.array([number]), scale)[0]
         swap |= {point: at, value: abs(at) + at**2}
-    found = [e.subs(swap) for e in answers.inequalities()]
+    found = [e.xreplace(swap) for e in answers.inequalities()]
     assert len(found) == 20
     assert min(found) >= 0
 
