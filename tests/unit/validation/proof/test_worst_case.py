@@ -124,7 +124,7 @@ def _hypotheses(form: Form, check: Instances = CHECK) -> Hypotheses:
 
 def _attempted(form: Form, check: Instances = CHECK, *, alone: bool = False) -> Certificate | None:
     prover = WorstCase(alone=alone)
-    return provers.attempt("planted.form", form, _hypotheses(form, check), seconds=60.0, provers=(prover,))
+    return provers.attempt("planted.form", form, _hypotheses(form, check), seconds=300.0, provers=(prover,))
 
 
 @pytest.mark.parametrize("name", FORMS)
