@@ -137,7 +137,7 @@ def test_the_rate_of_laws_that_change_has_the_sum_of_its_round_or_the_smallest_o
             run = source.experiment(point)
         except Rejected:
             continue
-        env, count = eq_66.setting(run.problem, run.participation, point["scheme"]), point["E"]
+        env, count = eq_66.setting(run.problem, run.participation, point["scheme"], run.rounds), point["E"]
         found = [
             experiments.law(run.problem, run.participation, Scheme(point["scheme"]), index)["mean_ps"]
             for index in range(eq_66.ROUNDS + 1)
