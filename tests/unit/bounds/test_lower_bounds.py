@@ -8,6 +8,8 @@ import pytest
 import fltheory as fl
 from fltheory.bounds.glasgow import _bent, _fedavg
 from fltheory.bounds.glasgow.theorem_a_4 import drift
+from fltheory.bounds.li.figures import theorem_4 as settling
+from fltheory.bounds.scaffold.figures import theorem_vi as pulling
 from fltheory.bounds.woodworth import _drift, theorem_2, theorem_3
 from fltheory.errors import NotApplicable
 from fltheory.figures import between
@@ -134,6 +136,16 @@ def test_corollary_1_is_read_on_quadratics_with_equal_clients_only():
     )
     with pytest.raises(NotApplicable, match="quadratics, got BentQuadratic"):
         theorem.compare(experiment, run(HOMOGENEOUS, steps=2, rounds=5, rate=0.1, replicates=2), variant="sharp")
+
+
+@pytest.mark.parametrize("steps", [2, 5])
+def test_figures_of_earlier_lower_bounds_show_the_runs_of_the_exact_engine(steps):
+    pulled = fl.opposed_pulls(mu=1.0, pull=1.0, start=pulling.START)
+    gap = run(pulled, steps=steps, rounds=9, rate=0.3, engine="exact").gap[0, -1]
+    assert pulling.error(steps, 9, np.array([0.3])) == pytest.approx(gap, rel=1e-12)
+    curved = fl.two_curvatures(mu=settling.LOW, L=settling.HIGH)
+    far = run(curved, steps=steps, rounds=2000, rate=0.05, engine="exact").curve("distance_sq")[0, -1]
+    assert settling.settled(steps, np.array([0.05])) == pytest.approx(np.sqrt(far), rel=1e-9)
 
 
 def test_a_caption_says_when_a_bound_is_crossed():
