@@ -417,6 +417,33 @@ def pfedme(f, bug=""):
     return models
 
 
+def gossip_sgd(f, bug=""):
+    """On a ring with Metropolis weights; the mean of all models is what is compared."""
+    size, p = f.num_clients, np.asarray(f.sample_counts) / np.sum(f.sample_counts)
+    x, models = dict.fromkeys(range(size), f.start), []
+    for t, participants in enumerate(f.participants):
+        ends = {i: local_sgd(f, t, i, x[i]) for i in participants}
+        new, present = dict(x), sum(p[i] for i in participants)
+        for i in participants:
+            ring = {(i - 1) % size, (i + 1) % size} - {i}
+            taken = {j: min(1, p[j] / p[i]) / (len(ring) + 1) for j in ring if j in ends}
+            if bug == "own-model-left-out" and taken:
+                total = sum(taken.values())
+                taken = {j: weight / total for j, weight in taken.items()}
+            own = 1 - sum(taken.values())
+            if bug == "steps-added-after-mixing":
+                new[i] = own * x[i] + sum(weight * x[j] for j, weight in taken.items()) + ends[i] - x[i]
+            elif bug == "never-mixed":
+                new[i] = ends[i]
+            elif bug == "mean-copied-to-all":
+                new[i] = sum(p[j] / present * ends[j] for j in participants)
+            else:
+                new[i] = own * ends[i] + sum(weight * ends[j] for j, weight in taken.items())
+        x = new
+        models.append(sum(p[i] * x[i] for i in range(size)))
+    return models
+
+
 WRITTEN = {
     "fedavg": fedavg,
     "fedavgm": fedavgm,
@@ -424,6 +451,7 @@ WRITTEN = {
     "fedgate": fedgate,
     "fednova": fednova,
     "fedopt": fedopt,
+    "gossip-sgd": gossip_sgd,
     "fedprox": fedprox,
     "mime": mime,
     "mimelite": mimelite,
@@ -436,6 +464,7 @@ WRITTEN = {
 """Hand-written algorithms by the name in the catalogue."""
 
 TELLING = {
+    "gossip-sgd": {"mixing": "ring"},
     "fednova": {"prox": 0.5},
     "feddyn": {"alpha": 0.5},
     "fedprox": {"prox": 0.5},

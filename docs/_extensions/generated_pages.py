@@ -21,6 +21,7 @@ from fltheory.bounds.papers import PAPERS
 from fltheory.bounds.printing import as_used
 from fltheory.report import notes
 from fltheory.report.markup import with_names
+from fltheory.report.sections import BETWEEN
 from fltheory.report.wording import form_name
 
 MODULES = (
@@ -130,7 +131,8 @@ def linked(lines: Iterable[str]) -> list[str]:
 def form_lines(form: Form) -> list[str]:
     """Return a form of a claim: its name, its formula, its note."""
     note = [f"{form.note[0].upper()}{form.note[1:]}.", ""] if form.note else []
-    return [f"**{form_name(form.variant)}** (``{form.variant}``)", "", ".. math::", "", f"   {form.latex()}", "", *note]
+    parts = " \\\\\n   ".join(form.latex().split(BETWEEN))
+    return [f"**{form_name(form.variant)}** (``{form.variant}``)", "", ".. math::", "", f"   {parts}", "", *note]
 
 
 def algorithm_pages() -> dict[str, str]:

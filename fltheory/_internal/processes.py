@@ -33,6 +33,7 @@ _COPIED = sys.platform == "linux"
 _expected: dict[str, None] = {}
 _shared: list[dict[int, ProcessPoolExecutor]] = []
 
+_ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -98,7 +99,7 @@ def _finished(
     running: dict[Future[Any], int] = {}
 
     def hand_out(most: int) -> None:
-        with _ctrl_c_waits():
+        with _endings_wait():
             for number, task in itertools.islice(left, most):
                 running[pool.submit(work, *task)] = number
 
@@ -146,7 +147,7 @@ def _alone(task: tuple[Any, ...], work: Callable[..., Any], lost: Callable[..., 
     for _ in range(2):
         kept = {1: _pool(1)}
         try:
-            with _ctrl_c_waits():
+            with _endings_wait():
                 future = kept[1].submit(work, *task)
             return future.result()
         except BrokenProcessPool:
@@ -207,19 +208,25 @@ def one_thread_each() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ctrl_c_waits() -> Iterator[None]:
-    """Let Ctrl-C wait while processes are started: one that is left without its instructions would complain."""
+def _endings_wait() -> Iterator[None]:
+    """Let Ctrl-C, SIGTERM and SIGHUP wait while processes start: one without its instructions would complain."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    pressed: list[int] = []
-    previous = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    received: list[int] = []
+    numbers = [getattr(signal, name) for name in _ENDINGS if hasattr(signal, name)]
+    before = {
+        number: signal.signal(number, lambda number, frame: received.append(number))
+        for number in numbers
+        if signal.getsignal(number) is not None  # that of a program which embeds Python could not be put back
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
-    if pressed:
-        signal.raise_signal(signal.SIGINT)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in received:
+        signal.raise_signal(number)
 
 
 def _begin(environment: dict[str, str]) -> None:

@@ -107,6 +107,8 @@ def select(patterns: Sequence[str], folders: Iterable[Path] = ()) -> list[Entry]
     """Return the claims that match ids or globs such as ``ruan.*``, in the order of the listing."""
     known = index(folders)
     for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise InvalidParameter(f"a claim is named by its id, such as 'ruan.theorem-3.1', got {pattern!r}")
         if not any(fnmatchcase(id_, pattern) for id_ in known):
             raise InvalidParameter(f"no claim matches {pattern!r}; {_hint(pattern, known)}")
     return [entry for id_, entry in known.items() if any(fnmatchcase(id_, pattern) for pattern in patterns)]

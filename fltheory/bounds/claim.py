@@ -106,7 +106,8 @@ class Instances:
     ``realise`` is called with floats and with SymPy rationals; it must use neither ``math`` nor float-only NumPy
     functions if ``rational`` is set, so that a violation can be confirmed without rounding. It raises
     :class:`Rejected` where the parameters make no instance. ``effort`` multiplies the budget of a search, for spaces in
-    which failures would be rare; all forms that share the check are searched as hard.
+    which failures would be rare; all forms that share the check are searched as hard. Every search looks at the points
+    in ``begin``, which are for terms that matter only where random points are rare: many dimensions, large numbers.
     """
 
     space: Space
@@ -114,6 +115,7 @@ class Instances:
     method: Method = Method.ENUMERATION
     rational: bool = True
     effort: int = 1
+    begin: tuple[Params, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,6 +144,9 @@ class Experiments:
     horizon
         Parameter that decides for how many rounds an experiment is run, and nothing else: along a sweep of it, the
         longest run serves for all points.
+    begin
+        Points that every search looks at, for terms that matter only where random points are rare: after thousands of
+        rounds, in hundreds of dimensions.
     """
 
     space: Space
@@ -153,6 +158,7 @@ class Experiments:
     record: Mapping[str, bool] = field(default_factory=dict)
     effort: int = 1
     horizon: str = ""
+    begin: tuple[Params, ...] = ()
 
     @property
     def method(self) -> Method:
@@ -217,7 +223,7 @@ class Sweeps:
 Check = Instances | Experiments | Sweeps
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Form:
     """One form of a statement.
 
@@ -299,6 +305,10 @@ class Form:
     def unfolded(self, expression: Any) -> sp.Expr:
         """Return an expression with all definitions of the form substituted."""
         return unfolded(self.where, expression)
+
+    def __repr__(self) -> str:
+        count = len(self.relations)
+        return f"Form({self.variant!r}, {count} relation{'s' * (count != 1)}, {len(self.where)} definitions)"
 
     def _repr_latex_(self) -> str:
         return rf"$\displaystyle {self.latex()}$"

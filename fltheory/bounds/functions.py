@@ -1,6 +1,7 @@
 r"""Families of smooth, strongly convex functions in exact arithmetic.
 
-Lemmas of convex optimisation are usually tight on functions made of few quadratic pieces. Two families cover them:
+Lemmas of convex optimisation are usually tight on functions made of few quadratic pieces. Two families cover them, and
+one of regularisers that need not be smooth:
 
 * :class:`Kinked`: sums over coordinates of functions of one variable whose derivative is piecewise linear, with slope
   ``left`` below a knot and ``right`` above it,
@@ -11,10 +12,32 @@ Lemmas of convex optimisation are usually tight on functions made of few quadrat
   so that :math:`\phi` has its minimum 0 at :math:`c`. Slopes in :math:`[\mu, L]` make it :math:`\mu`-strongly convex
   and :math:`L`-smooth. A knot at the minimiser, or slopes that agree, are special cases.
 * :class:`Turned`: quadratics in the plane whose axes are turned by a rational rotation, so that Hessians do not
-  commute.
+  commute;
+* :class:`Regulariser`: :math:`\psi(x) = \sum_a\psi_a\bigl((Rx)_a\bigr)` with a rational rotation :math:`R` of the plane
+  (none on a line) and
+
+  .. math:: \psi_a(y) = \lambda|y| + \tfrac12sy^2 \quad\text{for}\quad \ell \le y \le u, \qquad \infty
+     \quad\text{otherwise},
+
+  so that its proximal operator is a soft threshold, a scaling and a projection, all in rational arithmetic; for
+  :math:`\ell = u` along one axis and no bound along the other it is the projection onto a line, as in consensus.
+
+Elastic-net sub-problems
+
+.. math:: \min_\theta\ \phi_k(\theta) - \langle m_k, \theta\rangle + \tfrac{\lambda_2}{2}\|\theta - a\|^2 +
+   \lambda_1\|\theta - a\|_1
+
+of kinked functions split into coordinates. The derivative :math:`\psi` of the smooth part is increasing and piecewise
+linear, so its inverse is explicit, and the minimiser is the middle one of three numbers,
+
+.. math:: \max\bigl(\psi^{-1}(-\lambda_1), \min(a, \psi^{-1}(\lambda_1))\bigr),
+
+which is exactly :math:`a` on the coordinates that the l1 term holds, in floating point too. With equal slopes it is
+the soft threshold.
 
 Everything is arithmetic on the numbers given: floats give floats, SymPy rationals give rationals, minimisers of
-weighted sums included.
+weighted sums included. Where a certificate is about all functions of a class, values, gradients and minimisers are
+answered with symbols (:mod:`fltheory.validation.proof.function_classes`), so claims ask for them by these methods.
 """
 
 from __future__ import annotations
@@ -25,8 +48,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fltheory.bounds.claim import Rejected
+
 Numbers = Any
 """An array of floats, or an object array of rationals."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """Minimisers of elastic-net sub-problems, and the signs of their distances from the anchor; one row per client."""
+
+    at: Numbers
+    sign: Numbers
 
 
 class Functions(Protocol):
@@ -95,6 +128,85 @@ class Kinked:
                 return zero
         raise AssertionError("an increasing derivative has a zero")  # pragma: no cover
 
+    def gradients(self, w: Numbers) -> Numbers:
+        """Return every client's gradient, at its own row of ``w`` or at one common vector."""
+        left, right = self.left, self.right
+        return _piece_slope(w - self.knot, left, right) - _piece_slope(self.centre - self.knot, left, right)
+
+    def mean(self, w: Numbers) -> Numbers:
+        """Return the mean of all values at vectors ``(..., dim)``."""
+        models, left, right = w[..., None, :], self.left, self.right
+        rise, bottom = _piece(models - self.knot, left, right), _piece(self.centre - self.knot, left, right)
+        slope = _piece_slope(self.centre - self.knot, left, right)
+        values = rise - bottom - slope * (models - self.centre)
+        return np.asarray(values.sum(axis=-1).sum(axis=-1) / len(self.centre))
+
+    def elastic(self, linear: Numbers, anchor: Numbers, *, pull: Any, l1: Any) -> Solved:
+        """Return the solutions of all elastic-net sub-problems, one row per client.
+
+        >>> ones = np.ones((1, 2))
+        >>> one = Kinked(centre=np.array([[3.0, 0.5]]), knot=0 * ones, left=ones, right=ones)
+        >>> one.elastic(np.zeros((1, 2)), np.zeros(2), pull=1.0, l1=1.0).at.tolist()
+        [[1.0, 0.0]]
+        """
+        at_knot = self.gradients(self.knot) - linear + pull * (self.knot - anchor)
+
+        def inverse(target: Any) -> Numbers:
+            beyond = target - at_knot
+            below, above = np.minimum(beyond, 0) / (self.left + pull), np.maximum(beyond, 0) / (self.right + pull)
+            return self.knot + below + above
+
+        at = np.maximum(inverse(-l1), np.minimum(anchor, inverse(l1)))
+        return Solved(at, signs(at - anchor))
+
+    def stationary(self, tilt: Numbers | None = None) -> Numbers:
+        """Return a minimiser of the mean minus ``<tilt, w>``; flat stretches are allowed."""
+        count = len(self.centre)
+        out = np.array(self.centre[0])
+        for axis in range(out.shape[0]):
+            out[axis] = self._reached(axis, 0 if tilt is None else count * tilt[axis])
+        return out
+
+    def _reached(self, axis: int, total: Any) -> Any:
+        """Return where the sum of the derivatives along one axis reaches ``total``, walking from piece to piece."""
+        columns = (self.left, self.right, self.knot, self.centre)
+        left, right, knot, centre = (list(x[:, axis]) for x in columns)
+        knots = sorted(knot)
+        rows = range(len(knots))
+        base = sum((left if centre[k] < knot[k] else right)[k] * (centre[k] - knot[k]) for k in rows)
+        for piece in range(len(knots) + 1):
+            inside = knots[max(piece - 1, 0)]
+            slope = sum((right if piece and knot[k] <= inside else left)[k] for k in rows)
+            at = sum((left if inside < knot[k] else right)[k] * (inside - knot[k]) for k in rows)
+            missing = total + base - at
+            if missing == 0:
+                return inside
+            if slope > 0:
+                zero = inside + missing / slope
+                if piece == len(knots) or zero <= knots[piece]:
+                    return zero
+        if total == 0:
+            return inside  # a flat end, missed by rounding
+        raise Rejected("the tilted loss has no minimiser")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Regulariser:
+    """The function psi; arrays have one entry per axis."""
+
+    l1: Numbers
+    square: Numbers
+    low: Numbers
+    high: Numbers
+    rotation: Numbers
+
+    def prox(self, x: Numbers, scale: Any) -> Numbers:
+        """Return the proximal operator of ``scale`` times the function."""
+        y = self.rotation.dot(x)
+        cut = scale * self.l1
+        soft = np.maximum(y - cut, 0) + np.minimum(y + cut, 0)
+        return self.rotation.T.dot(np.minimum(np.maximum(soft / (1 + scale * self.square), self.low), self.high))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Turned:
@@ -131,6 +243,11 @@ class Turned:
         (a, b), (_, c) = total
         determinant = a * c - b * b
         return np.array([(c * pull[0] - b * pull[1]) / determinant, (a * pull[1] - b * pull[0]) / determinant])
+
+
+def signs(x: Numbers) -> Numbers:
+    """Return the sign of every entry as an integer, 0 at 0."""
+    return np.asarray(x > 0, dtype=bool).astype(int) - np.asarray(x < 0, dtype=bool).astype(int)
 
 
 def one_based(functions: Functions) -> dict[str, Callable[..., Any]]:

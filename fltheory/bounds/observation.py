@@ -172,6 +172,16 @@ class Facts:
     def local_steps(self) -> int:
         return self.participation.local_steps
 
+    def completes_all_steps(self) -> bool:
+        """Return whether every client that takes part completes all local steps, in every round."""
+        rounds = 1 if self.participation.is_stationary else self.rounds
+        return all(float(self.participation.step_pmf(index)[:, -1].min()) == 1.0 for index in range(rounds))
+
+    def everybody_completes(self) -> bool:
+        """Return whether all clients take part in every round, and complete all local steps."""
+        same = self.participation.is_stationary and self.participation.is_deterministic(0)
+        return same and self.completes_all_steps()
+
     def keep(self, name: str, value: Any, origin: Origin, note: str = "") -> Any:
         """Remember a constant that a statement derives itself; a value declared by the user takes its place."""
         if name in self.given:

@@ -27,14 +27,31 @@ Params = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A whole number, both ends included; small values are tried first."""
+    """A whole number, both ends included; small values are tried first.
+
+    Parameters
+    ----------
+    low, high
+        The values that a search draws.
+    furthest
+        Largest value that a given instance may have, where it is too slow to draw many of that size, such as
+        thousands of rounds; ``high`` by default.
+    """
 
     low: int
     high: int
+    furthest: int | None = None
 
     def __post_init__(self) -> None:
         arguments.integer("Integer", "low", self.low)
         arguments.integer("Integer", "high", self.high, low=self.low)
+        if self.furthest is not None:
+            arguments.integer("Integer", "furthest", self.furthest, low=self.high)
+
+    @property
+    def last(self) -> int:
+        """Largest value of all."""
+        return self.high if self.furthest is None else self.furthest
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +192,16 @@ class Space:
         """Return the discrete parameters of a point."""
         return {name: point[name] for name, p in self.items() if not isinstance(p, Real)}
 
+    def draws(self, point: Params) -> bool:
+        """Return whether a point of the space is one that a search may draw: no number is beyond what is usual."""
+        usual = {name: parameter.high for name, parameter in self.items() if isinstance(parameter, Integer)}
+        return all(int(point[name]) <= high for name, high in usual.items())
+
     def contains(self, point: Params) -> bool:
         """Return whether every parameter of a point is in its range and has its shape."""
         for name, parameter in self.items():
             value: Any = point.get(name)
-            if isinstance(parameter, Integer) and not parameter.low <= int(value) <= parameter.high:
+            if isinstance(parameter, Integer) and not parameter.low <= int(value) <= parameter.last:
                 return False
             if isinstance(parameter, Choice) and value not in parameter.options:
                 return False
@@ -278,7 +300,8 @@ def _range(parameter: Parameter) -> str:
     if isinstance(parameter, Choice):
         return "one of " + ", ".join(parameter.options)
     shape = "" if isinstance(parameter, Integer) or not parameter.shape else f", shape {parameter.shape}"
-    return f"from {parameter.low} to {parameter.high}{shape}"
+    high = parameter.last if isinstance(parameter, Integer) else parameter.high
+    return f"from {parameter.low} to {high}{shape}"
 
 
 def _read(parameter: Parameter, value: Any) -> Any:

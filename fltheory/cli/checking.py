@@ -55,6 +55,9 @@ def check(
     unaided: Annotated[
         bool, typer.Option("--unaided", help="Search without the counterexamples that come with the package.")
     ] = False,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Find out which terms of forms that hold are necessary, and show it.")
+    ] = False,
     prove: Annotated[
         bool, typer.Option("--prove", help="Search for proofs of forms that hold and have no certificate yet.")
     ] = False,
@@ -87,6 +90,7 @@ def check(
             executor=executor,
             fresh=fresh,
             unaided=unaided,
+            sensitivity=sensitivity,
             prove=proofs if prove else 0.0,
             output=output,
             progress=report,
@@ -97,6 +101,8 @@ def check(
         typer.echo(json.dumps([verdict.as_json() for verdict in done], indent=2, allow_nan=False))
     elif not quiet:
         _print(list(done))
+        if sensitivity:
+            _print_terms(list(done))
         tell_reused(done.claims)
         typer.echo("".join(f"{line}\n" for line in repeats.in_words(done.kept.checked)), nl=False)
         if grave := severity.in_words(done.kept.checked):
@@ -229,4 +235,27 @@ def _print(verdicts: list[Verdict]) -> None:
             f"{v.seconds:.1f}",
             Text(v.reason),
         )
+    Console(width=None if sys.stdout.isatty() else max(PIPE_WIDTH, 160)).print(table)
+
+
+def _print_terms(verdicts: list[Verdict]) -> None:
+    """Print how many terms of every form that holds are necessary, and which ones are not known to be."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from fltheory.bounds.plain_text import plain
+    from fltheory.validation.sensitivity import NECESSARY, explained, summarised
+
+    table = Table(box=None, pad_edge=False, header_style="bold", title="\nterms that matter", title_justify="left")
+    for column in ("claim", "form", "terms", "why"):
+        table.add_column(column, overflow="fold")
+    for v in verdicts:
+        found = v.evidence.get("terms", ())
+        if found:
+            table.add_row(v.id, v.variant, summarised(found))
+        for one in found:
+            if one["status"] != NECESSARY:
+                where = f"{plain(one['place'])}: {plain(one['term'])}"
+                table.add_row("", f"  {one['status']}", Text(where), Text(explained(one)))
     Console(width=None if sys.stdout.isatty() else max(PIPE_WIDTH, 160)).print(table)

@@ -52,6 +52,9 @@ def figure(
         _list(as_json)
         return
     chosen = [known[arguments.choice("figure", "name", name, known)] for name in names or studies()]
+    if folders and not any(study.own_claims for study in chosen):
+        takes = ", ".join(study.name for study in known.values() if study.own_claims)
+        raise InvalidParameter(f"figure.claims must be left out with {', '.join(names or ())}; it is for {takes}")
     seed = arguments.integer("figure", "seed", seed, low=0)
     jobs = cores() if jobs is None else arguments.integer("figure", "jobs", jobs, low=1)
     with sole_writer(output):

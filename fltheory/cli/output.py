@@ -22,3 +22,12 @@ def labelled(label: str, error: str) -> str:
     """
     line = (error.splitlines() or [""])[0]
     return line if line.startswith(label) else f"{label}: {line}"
+
+
+def traced(error: str) -> str:
+    r"""Return what follows the first line of an error: the traceback of one that nobody has thought of.
+
+    >>> traced("ValueError: no\nTraceback ...")
+    'Traceback ...'
+    """
+    return "\n".join(error.splitlines()[1:])

@@ -12,8 +12,8 @@ import typer
 
 from fltheory._internal.files import remove, sole_writer, usable, write_json
 from fltheory.cli.options import Algorithms
-from fltheory.cli.output import labelled, shown
-from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
+from fltheory.cli.output import labelled, shown, traced
+from fltheory.cli.terminal import PIPE_WIDTH, complain, progress, trace
 from fltheory.simulation.run_result import LEVEL, NOT_RUN, Final, RunResult, final, run_experiment
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def run(
             _remove_outdated(document, directory, configuration)
     for result in results:
         if result.error:
+            trace(traced(result.error))
             complain(labelled(result.label, result.error))
     if as_json:
         typer.echo(json.dumps(document, indent=2, allow_nan=False))

@@ -51,9 +51,11 @@ def _verdicts(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
 
 def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
     from fltheory.bounds.printing import as_used, latex
+    from fltheory.validation import known_terms
     from fltheory.validation.ledger import ORIGIN
 
     expressions = [part for form in claim.forms for part in form.parts()]
+    checked = {key: form["evidence"].get("terms") for key, form in verdicts.items()}
     return {
         **entry.as_json(),
         "page": inspect.getdoc(entry.module()) or "",
@@ -65,7 +67,9 @@ def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, 
                 "verdict": verdicts.get((claim.id, form.variant), {}).get("verdict"),
                 "severity": verdicts.get((claim.id, form.variant), {}).get("severity", ""),
                 "strength": verdicts.get((claim.id, form.variant), {}).get("strength", ""),
+                "rests": verdicts.get((claim.id, form.variant), {}).get("rests", ""),
                 "margin": verdicts.get((claim.id, form.variant), {}).get("margin"),
+                "terms": checked.get((claim.id, form.variant)) or known_terms.of(claim.id, form.variant),
                 **{name: verdicts.get((claim.id, form.variant), {}).get(name) for name in ORIGIN},
             }
             for form in claim.forms
@@ -97,6 +101,7 @@ def _print(
     from fltheory.bounds.plain_text import plain, plain_page
     from fltheory.cli.checking import STYLES
     from fltheory.validation.ledger import named
+    from fltheory.validation.sensitivity import NECESSARY, explained, summarised
 
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     console.print(Text(f"{entry.id}  {entry.title}", style="bold"))
@@ -114,8 +119,15 @@ def _print(
         console.print(line)
         for number, part in enumerate(form["latex"].split(r",\quad ")):
             console.print(Text(("  " if number == 0 else "    with ") + plain(part)))
-        if form["note"]:
-            console.print(Text("  " + form["note"], style="dim"))
+        for words in (form["note"], form["rests"]):
+            if words:
+                console.print(Text("  " + words, style="dim"))
+        if form["terms"]:
+            console.print(Text(f"  terms that matter: {summarised(form['terms'])}", style="dim"))
+        for one in form["terms"]:
+            if one["status"] != NECESSARY:
+                where = f"{plain(one['place'])}: {plain(one['term'])}"
+                console.print(Text(f"    {one['status']}, in {where}; {explained(one)}", style="dim"))
     for heading, rows in (("symbols", document["symbols"]), ("assumptions", document["assumptions"])):
         if not rows:
             continue

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fltheory.cli.options import Address, Algorithms, AsJson, Backend, Jobs, Quiet, cores
-from fltheory.cli.output import labelled, shown
-from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
+from fltheory.cli.output import labelled, shown, traced
+from fltheory.cli.terminal import PIPE_WIDTH, complain, progress, trace
 from fltheory.errors import InvalidParameter
 from fltheory.simulation.run_result import LEVEL
 
@@ -140,6 +140,7 @@ def _end(swept: SweepResult) -> None:
         raise typer.Exit(130)
     if swept.failed:
         first = swept.failed[0]
+        trace(traced(first.error))
         complain(
             f"{len(swept.failed)} of {len(swept)} runs failed, the first at {in_words(first.point)}: "
             + labelled(first.label, first.error)

@@ -11,9 +11,10 @@ import typer
 
 from fltheory._internal.files import sole_writer, usable, write_json
 from fltheory.cli.options import Algorithms, Claims, Quiet
-from fltheory.cli.output import labelled
-from fltheory.cli.terminal import PIPE_WIDTH, complain, progress
+from fltheory.cli.output import labelled, traced
+from fltheory.cli.terminal import PIPE_WIDTH, complain, progress, trace
 from fltheory.errors import FltheoryError
+from fltheory.simulation.run_result import unexpected
 
 if TYPE_CHECKING:
     from fltheory.configuration.experiments import Configuration
@@ -83,6 +84,7 @@ def tune(
     if output is not None:
         _write(document, found, output)
     for label, error in errors.items():
+        trace(traced(error))
         complain(labelled(label, error))
     if as_json:
         typer.echo(json.dumps(document, indent=2, allow_nan=False))
@@ -92,7 +94,7 @@ def tune(
             if label in by_label:
                 _print(by_label[label])
             else:
-                typer.echo(f"{label}: nothing found: {errors[label]}")
+                typer.echo(f"{label}: nothing found: {errors[label].splitlines()[0]}")
     if errors:
         raise typer.Exit(1)
 
@@ -130,6 +132,9 @@ def _found(
                 if isinstance(error, InvalidParameter) and not parts.begun:
                     raise  # an option that is wrong for every algorithm
                 errors[label] = str(error)
+                parts.skip_rest(PARTS)
+            except Exception as error:  # a mistake in an algorithm of the user's must not cost the others
+                errors[label] = unexpected(error)
                 parts.skip_rest(PARTS)
     return found, errors
 

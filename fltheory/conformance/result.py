@@ -97,7 +97,7 @@ class Conformance:
     hints: tuple[str, ...]
     instances: tuple[InstanceResult, ...]
     skipped: tuple[str, ...]
-    noise: NoiseResult | None
+    noise: NoiseResult | Any
     tolerance: float
     seconds: float
 
@@ -108,8 +108,8 @@ class Conformance:
         return right and (self.noise is None or self.noise.agrees)
 
     @property
-    def difference(self) -> Difference | None:
-        """The first difference on the smallest instance that has one."""
+    def difference(self) -> Difference | Any:
+        """The first difference on the smallest instance that has one; ``None`` if there is none."""
         return next((each.difference for each in self.instances if each.difference is not None), None)
 
     @property

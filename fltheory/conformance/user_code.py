@@ -49,9 +49,7 @@ def call(run: Run, federation: Federation, where: str) -> Returned:
     """
     try:
         returned = run(federation)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # an exit code of 0 would say that the code is right
         line = blamed(error)
         raise UserCodeError(
             f"{name_of(run)} failed on the instance '{where}': {type(error).__name__}: {error}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from fltheory._internal import arguments
 from fltheory._internal.executors import running_on
@@ -118,6 +118,7 @@ def check(
     executor: Executor | None = None,
     fresh: bool = False,
     unaided: bool = False,
+    sensitivity: bool = False,
     prove: float = 0.0,
     output: str | Path | None = None,
     progress: Progress | None = None,
@@ -144,6 +145,9 @@ def check(
         Check again what the same code has checked before.
     unaided
         Search without the counterexamples that come with the package, with which every search begins otherwise.
+    sensitivity
+        Find out which terms of every form that holds are necessary: by an instance that fails without them, or not, by
+        a certificate. Takes several times as long. The answers are in ``verdict.evidence["terms"]``.
     prove
         Seconds for which a proof is searched of every form that holds and has no certificate yet; by default none.
         Certificates that come with the package are replayed in any case.
@@ -172,7 +176,7 @@ def check(
             done, interrupted = check_all(
                 entries,
                 variant=variant,
-                effort=replace(QUICK if quick else FULL, unaided=unaided),
+                effort=replace(QUICK if quick else FULL, unaided=unaided, sensitivity=sensitivity),
                 seed=seed,
                 searches=searches,
                 jobs=jobs,
@@ -244,7 +248,7 @@ class Falsification:
     path: Path | None = None
 
     @property
-    def counterexample(self) -> Counterexample | None:
+    def counterexample(self) -> Counterexample | Any:
         """The counterexample, shrunk and confirmed; ``None`` if none was found."""
         return self.verdict.counterexample
 
@@ -318,6 +322,14 @@ class ReplayedCertificate:
     def as_json(self) -> dict[str, Any]:
         """Return the object that `replay --json` prints."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+@overload
+def replay(counterexample: Counterexample, *, claims: Folders = ()) -> Replayed: ...
+
+
+@overload
+def replay(counterexample: str | Path, *, claims: Folders = ()) -> Replayed | ReplayedCertificate: ...
 
 
 def replay(counterexample: str | Path | Counterexample, *, claims: Folders = ()) -> Replayed | ReplayedCertificate:

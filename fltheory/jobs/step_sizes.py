@@ -144,7 +144,7 @@ class StepSizes:
     rounds: int
     accuracy: float
     longest: int
-    limit: StabilityLimit | None
+    limit: StabilityLimit | Any
     candidates: tuple[StepSize, ...]
     refused: Mapping[str, str]
     free: tuple[str, ...]

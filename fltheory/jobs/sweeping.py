@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -11,7 +12,7 @@ from typing import Any
 
 from fltheory._internal import arguments
 from fltheory._internal.executors import running_on
-from fltheory._internal.files import remove, usable, write_text
+from fltheory._internal.files import remove, sole_writer, usable, write_text
 from fltheory.configuration.toml_text import TomlText
 from fltheory.jobs.progress import Progress, Silent
 from fltheory.simulation.run_result import DONE, NOT_RUN
@@ -150,19 +151,20 @@ def run_sweep(
         told.begin(f"{in_words(run.point)}: {run.label}")
         told.end(f"{run.status}, {run.seconds:.1f} s")
 
-    with _store(directory) as store, running_on(executor):
-        swept = sweep(
-            grid,
-            runs,
-            store,
-            jobs=jobs,
-            fresh=fresh,
-            retry=retry_failed,
-            shard=share,
-            limits=limits,
-            report=tell,
-        )
-    return _written(grid, swept, directory)
+    with _alone_in(directory):
+        with _store(directory) as store, running_on(executor):
+            swept = sweep(
+                grid,
+                runs,
+                store,
+                jobs=jobs,
+                fresh=fresh,
+                retry=retry_failed,
+                shard=share,
+                limits=limits,
+                report=tell,
+            )
+        return _written(grid, swept, directory)
 
 
 def merge_sweeps(
@@ -190,11 +192,12 @@ def merge_sweeps(
     grid = _grid(named if source is None else source, algorithms)
     directory = _opened(output)
     runs = plan(grid)
-    with _store(directory) as store:
-        merge(places, store)
-        known = store.recall(run.key for run in runs)
-    found = [known.get(run.key, run) for run in runs]
-    return _written(grid, Swept(found, len(known), False), directory)
+    with _alone_in(directory):
+        with _store(directory) as store:
+            merge(places, store)
+            known = store.recall(run.key for run in runs)
+        found = [known.get(run.key, run) for run in runs]
+        return _written(grid, Swept(found, len(known), False), directory)
 
 
 def _grid(source: str | Path, algorithms: Sequence[Path]) -> Grid:
@@ -214,6 +217,11 @@ def _opened(output: str | Path | None) -> Path | None:
         return None
     usable(Path(output), names=("summary.json", "sweep.csv", *FIGURES))
     return Path(output)
+
+
+def _alone_in(directory: Path | None) -> contextlib.AbstractContextManager[None]:
+    """Keep others from sweeping into the same folder meanwhile: each would run everything."""
+    return contextlib.nullcontext() if directory is None else sole_writer(directory)
 
 
 def _store(directory: Path | None) -> Store:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -64,7 +63,7 @@ class Unfinished:
             if entry is None or entry["curves"] != _digest(path):
                 return None
             return RunResult(label, entry["seconds"], Trajectories.load(path))
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+        except (OSError, FltheoryError):
             return None
 
     def checkpoint(self, which: int, label: str) -> Checkpoint:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats, Ints
+from fltheory._internal.array_files import UNREADABLE
 from fltheory.errors import InvalidParameter
 from fltheory.logistic.problem import LogisticProblem
 from fltheory.logistic.samples import Samples
@@ -178,7 +179,7 @@ def read_clients(path: Path) -> tuple[_Data, str]:
             found = {name: arrays[name] for name in arrays.files}
     except OSError as error:
         raise InvalidParameter(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+    except UNREADABLE as error:
         if isinstance(error, InvalidParameter):
             raise
         raise InvalidParameter(
@@ -260,6 +261,9 @@ def _samples(
     owner: str, first: str, second: str, features: Sequence[ArrayLike], labels: Sequence[ArrayLike], binary: bool
 ) -> Samples:
     """Return samples after a look at every array; messages name the client whose array is wrong."""
+    for field, value in ((first, features), (second, labels)):
+        if isinstance(value, str) or not hasattr(value, "__len__"):
+            raise arguments.fail(owner, field, "a list with one array per client", value)
     if len(features) != len(labels) or len(features) == 0:
         raise InvalidParameter(
             f"{owner}.{first} and {second} must have one array per client, got {len(features)} and {len(labels)}"

@@ -27,6 +27,7 @@ from fltheory.problems.problem import Objective as Objective
 from fltheory.problems.problem import Origin as Origin
 from fltheory.problems.problem import Problem as Problem
 from fltheory.problems.problem import constants_on_ball as constants_on_ball
+from fltheory.problems.reflections import Reflections as Reflections
 from fltheory.quadratic.generators import client_quadratics as client_quadratics
 from fltheory.quadratic.generators import noisy_quadratic as noisy_quadratic
 from fltheory.quadratic.problem import Quadratic as Quadratic

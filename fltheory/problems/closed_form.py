@@ -20,7 +20,9 @@ import numpy as np
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter, NotApplicable
+from fltheory.problems import reflections
 from fltheory.problems.problem import Problem
+from fltheory.problems.reflections import Basis
 
 _TOLERANCE = 1e-6
 
@@ -46,7 +48,8 @@ class ClosedForm:
         at once where that has the same law.
     basis
         Orthogonal matrix whose rows are the coordinate axes in which ``hessian``, ``linear`` and ``client_drift`` are
-        given; ``None`` for the coordinates of the model.
+        given, or :class:`~fltheory.problems.Reflections` for very many dimensions; ``None`` for the coordinates of
+        the model.
     near
         Of several minimisers take the one closest to this model, given like ``linear``, shape ``(dim,)``; the origin
         if ``None``.
@@ -74,7 +77,7 @@ class ClosedForm:
     linear: Floats
     noise_sq: Floats | float = 0.0
     gaussian: bool = False
-    basis: Floats | None = None
+    basis: Basis = None
     near: Floats | None = None
     client_drift: Floats | None = None
     client_growth: Floats | None = None
@@ -104,12 +107,13 @@ class ClosedForm:
             "hessian": hessian,
             "noise_sq": arguments.array(owner, "noise_sq", noise, shape=(clients,), low=0.0),
         }
-        shapes = {"basis": (dim, dim), "near": (dim,), "client_drift": (clients, dim), "client_growth": (clients,)}
+        shapes = {"near": (dim,), "client_drift": (clients, dim), "client_growth": (clients,)}
         for name, shape in shapes.items():
             if (value := getattr(self, name)) is not None:
                 arrays[name] = arguments.array(owner, name, value, shape=shape)
         for name, values in arrays.items():
             object.__setattr__(self, name, values)
+        object.__setattr__(self, "basis", reflections.checked(owner, self.basis, dim))
         for name in ("round_drift_sq", "fresh_drift_sq", "round_growth", "hessian_noise"):
             object.__setattr__(self, name, arguments.real(owner, name, getattr(self, name), low=0))
         for name in ("gaussian", "fresh_drift_centred"):
@@ -137,20 +141,20 @@ class ClosedForm:
 
     def inward(self, w: Floats) -> Floats:
         """Return models ``(..., dim)`` in the coordinates of ``hessian``."""
-        return w if self.basis is None else w @ self.basis.T
+        return reflections.inward(self.basis, w)
 
     def outward(self, w: Floats) -> Floats:
         """Undo :meth:`inward`."""
-        return w if self.basis is None else w @ self.basis
+        return reflections.outward(self.basis, w)
 
     def in_model_coordinates(self) -> ClosedForm:
         """Return the same form with everything given in the coordinates of the model."""
-        if self.basis is None:
+        basis = reflections.as_matrix(self.basis)
+        if basis is None:
             return self
-        matrices = np.einsum("ka,nk,kb->nab", self.basis, self.hessian, self.basis)
         return replace(
             self,
-            hessian=(matrices + matrices.swapaxes(1, 2)) / 2,
+            hessian=reflections.dense_hessians(basis, self.hessian),
             linear=self.outward(self.linear),
             client_drift=None if self.client_drift is None else self.outward(self.client_drift),
             near=None if self.near is None else self.outward(self.near),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,9 +28,9 @@ class Origin(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number (or one per client) that theorems refer to."""
+    """A number (or an array with one per client, or a model) that theorems refer to."""
 
-    value: float | Floats
+    value: Any
     origin: Origin
     note: str = ""
 

@@ -14,6 +14,7 @@ from fltheory._internal.arguments import Floats
 from fltheory._internal.linear_algebra import one_thread
 from fltheory._internal.seeding import Purpose
 from fltheory.errors import InvalidParameter
+from fltheory.problems.reflections import Basis, Reflections
 from fltheory.quadratic.problem import Quadratic
 
 SPECTRA = ("linear", "log", "two-point", "random")
@@ -32,6 +33,7 @@ def noisy_quadratic(
     L: float = 5.0,
     spectrum: str = "linear",
     rotated: bool = True,
+    reflections: int | None = None,
     radius: float = 1.0,
     scenario: str = "S2",
     client_drift_sq: float = 0.01,
@@ -57,6 +59,9 @@ def noisy_quadratic(
         run down to ``L / 1000``), ``two-point`` (half each), ``random`` (uniform, the ends exact).
     rotated
         Give ``A`` a random eigenbasis instead of the coordinate axes.
+    reflections
+        Let the eigenbasis be a product of so many random reflections instead of any. ``A`` is then diagonal plus a
+        matrix of rank ``2 * reflections`` at most, and nothing of size ``dim**2`` is made, so ``dim`` may be large.
     radius
         ``||w_0 - w_star||``; the start is the origin.
     scenario
@@ -84,7 +89,8 @@ def noisy_quadratic(
     owner = "noisy_quadratic"
     clients = arguments.integer(owner, "num_clients", num_clients, low=1)
     _require_vectors(owner, clients, arguments.integer(owner, "dim", dim, low=1))
-    if arguments.boolean(owner, "rotated", rotated):
+    mirrors = _mirrors(owner, reflections, dim, rotated)
+    if rotated and mirrors is None:
         memory.require(
             owner,
             "dim",
@@ -93,11 +99,16 @@ def noisy_quadratic(
             "a random eigenbasis",
             power=2,
             limit=memory.DENSE,
-            remedy=f"set rotated to false, which is a diagonal Hessian of {memory.shown(8 * dim)}, or lower dim",
+            remedy="set reflections to 10, say, which is a diagonal Hessian plus one of low rank, or rotated to false, "
+            f"which is a diagonal Hessian of {memory.shown(8 * dim)}, or lower dim",
         )
     rng = seeding.generator(seed, Purpose.INSTANCE)
     values = _spectrum(owner, dim, mu, L, spectrum, rng)
-    basis = _rotation(rng, dim) if rotated else None
+    basis: Basis = None
+    if mirrors is not None:
+        basis = Reflections(directions=np.linalg.qr(rng.standard_normal((dim, mirrors)))[0].T)
+    elif rotated:
+        basis = _rotation(rng, dim)
     w_star = arguments.real(owner, "radius", radius, low=0) * _direction(rng, dim)
     drift_sq = arguments.real(owner, "client_drift_sq", client_drift_sq, low=0)
     centred = arguments.boolean(owner, "client_drift_centred", client_drift_centred)
@@ -262,6 +273,26 @@ def client_quadratics(
         round_drift_sq=round_drift_sq,
         start=np.zeros(dim),
     )
+
+
+def _mirrors(owner: str, reflections: int | None, dim: int, rotated: bool) -> int | None:
+    """Return how many reflections make up the eigenbasis; ``None`` if it is any basis, or that of the model."""
+    arguments.boolean(owner, "rotated", rotated)
+    if reflections is None:
+        return None
+    if not rotated:
+        raise arguments.fail(owner, "reflections", "left out where nothing is rotated", reflections)
+    count = arguments.integer(owner, "reflections", reflections, low=1, high=dim)
+    memory.require(
+        owner,
+        "reflections",
+        count,
+        _COPIES * 8 * count * dim,
+        f"reflections={count} with dim={dim}",
+        limit=memory.DENSE,
+        remedy="lower reflections or dim",
+    )
+    return count
 
 
 def _require_vectors(owner: str, clients: int, dim: int) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter
 from fltheory.problems.problem import Measures, norm_sq
+from fltheory.problems.reflections import Basis, Reflections
 
 NULL = 1e-12
 """Eigenvalues below this fraction of the largest count as zero."""
@@ -16,12 +17,16 @@ NULL = 1e-12
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class QuadraticObjective:
-    """``w' H w / 2 + b' w + c`` with ``H`` diagonal, shape ``(dim,)``, or dense, shape ``(dim, dim)``."""
+    """``w' H w / 2 + b' w + c`` with ``H`` diagonal, shape ``(dim,)``, or dense, shape ``(dim, dim)``.
+
+    With ``reflections``, ``H`` is diagonal in the coordinates that they lead to; all vectors are in those of the model.
+    """
 
     hessian: Floats
     linear: Floats
     w_star: Floats
     f_star: float
+    reflections: Reflections | None = None
 
     @classmethod
     def mean(cls, hessian: Floats, linear: Floats, constant: Floats, p: Floats, near: Floats) -> QuadraticObjective:
@@ -40,10 +45,13 @@ class QuadraticObjective:
         f_star = float(0.5 * w_star @ _times(h, w_star) + b @ w_star) + c
         return cls(hessian=h, linear=b, w_star=w_star, f_star=f_star)
 
-    def rotated(self, basis: Floats | None) -> QuadraticObjective:
+    def rotated(self, basis: Basis) -> QuadraticObjective:
         """Return the objective in the coordinates of the model, given the rows of the eigenbasis."""
         if basis is None:
             return self
+        if isinstance(basis, Reflections):
+            linear, w_star = basis.turned(self.linear), basis.turned(self.w_star)
+            return replace(self, linear=linear, w_star=w_star, reflections=basis)
         return QuadraticObjective(
             hessian=(basis.T * self.hessian) @ basis,
             linear=self.linear @ basis,
@@ -53,16 +61,22 @@ class QuadraticObjective:
 
     def gap(self, w: Floats) -> Floats:
         away = w - self.w_star
-        return np.asarray(0.5 * np.sum(_times(self.hessian, away) * away, axis=-1), dtype=np.float64)
+        return np.asarray(0.5 * np.sum(self._curved(away) * away, axis=-1), dtype=np.float64)
 
     def gradient(self, w: Floats) -> Floats:
-        return _times(self.hessian, w - self.w_star)
+        return self._curved(w - self.w_star)
 
     def measure(self, w: Floats) -> Measures:
         away = w - self.w_star
-        gradient = _times(self.hessian, away)
+        gradient = self._curved(away)
         gap = 0.5 * np.einsum("...d,...d->...", gradient, away)
         return Measures(norm_sq(away), np.asarray(gap), norm_sq(gradient))
+
+    def _curved(self, w: Floats) -> Floats:
+        """Return ``H w``."""
+        if self.reflections is None:
+            return _times(self.hessian, w)
+        return self.reflections.turned(self.hessian * self.reflections.turned(w))
 
 
 def client_minima(hessian: Floats, linear: Floats, constant: Floats, scale: Floats, drift: Floats) -> Floats:

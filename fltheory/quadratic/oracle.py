@@ -16,6 +16,7 @@ from fltheory._internal.arguments import Floats
 from fltheory._internal.seeding import Purpose, Words
 from fltheory.errors import NotApplicable
 from fltheory.problems.oracle import PLAIN, Active, LocalSteps, Minibatch, Round, rate_of
+from fltheory.problems.reflections import as_matrix
 from fltheory.quadratic.objective import QuadraticObjective, client_minima
 from fltheory.quadratic.problem import Quadratic, client_values
 from fltheory.quadratic.prox import elastic_net_minimiser
@@ -75,7 +76,7 @@ class QuadraticOracle:
         self._outer = problem
         self._inside = inside or problem.basis is None
         self._problem = problem if self._inside else problem.unrotated()
-        self._rotation = None if self._inside else problem.basis
+        self._rotation = None if self._inside else as_matrix(problem.basis)
         self._replicates = len(replicates)
         self._stepper = stepper
         self._unit_vectors = unit_vectors

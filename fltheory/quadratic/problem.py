@@ -28,9 +28,10 @@ import numpy as np
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter
-from fltheory.problems import display
+from fltheory.problems import display, reflections
 from fltheory.problems.closed_form import ClosedForm
 from fltheory.problems.problem import Constant, EngineOracle, Origin
+from fltheory.problems.reflections import Basis
 from fltheory.quadratic.objective import QuadraticObjective, client_minima, spectral_distance
 
 NOISE_LAWS = ("gaussian", "bounded")
@@ -49,7 +50,8 @@ class Quadratic:
     constant
         ``c_i``, shape ``(1 | clients,)``.
     basis
-        Orthogonal matrix whose rows are the common eigenvectors, or ``None`` for the coordinate axes.
+        Orthogonal matrix whose rows are the common eigenvectors, :class:`~fltheory.problems.Reflections` for very
+        many dimensions, or ``None`` for the coordinate axes.
     sample_counts
         ``n_i``, shape ``(clients,)``.
     client_drift
@@ -77,7 +79,7 @@ class Quadratic:
     hessian: Floats
     linear: Floats
     constant: Floats
-    basis: Floats | None = None
+    basis: Basis = None
     sample_counts: Floats
     client_drift: Floats | None = None
     fresh_drift_sq: float = 0.0
@@ -142,13 +144,12 @@ class Quadratic:
         }
         if linear.shape[0] not in (1, clients):
             raise InvalidParameter(f"Quadratic.linear must have 1 or {clients} rows, got {linear.shape[0]}")
-        if self.basis is not None:
-            basis = arguments.array(owner, "basis", self.basis, shape=(dim, dim))
-            if not np.allclose(basis @ basis.T, np.eye(dim), atol=1e-9):
-                raise InvalidParameter("Quadratic.basis must be orthogonal; take Q of a QR decomposition")
-            values["basis"] = basis
+        basis = reflections.checked(owner, self.basis, dim)
+        if isinstance(basis, np.ndarray) and not np.allclose(basis @ basis.T, np.eye(dim), atol=1e-9):
+            raise InvalidParameter("Quadratic.basis must be orthogonal; take Q of a QR decomposition")
         if self.fresh_drift_centred and clients == 1:
             raise InvalidParameter("Quadratic.fresh_drift_centred needs at least two clients")
+        object.__setattr__(self, "basis", basis)
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -184,19 +185,19 @@ class Quadratic:
 
     def inward(self, w: Floats) -> Floats:
         """Return models ``(..., dim)`` in the coordinates of ``hessian``."""
-        return w if self.basis is None else w @ self.basis.T
+        return reflections.inward(self.basis, w)
 
     def outward(self, w: Floats) -> Floats:
         """Undo :meth:`inward`."""
-        return w if self.basis is None else w @ self.basis
+        return reflections.outward(self.basis, w)
 
     def unrotated(self) -> Quadratic:
         """Return the same problem with everything stored in the coordinates of the model."""
-        if self.basis is None:
+        basis = reflections.as_matrix(self.basis)
+        if basis is None:
             return self
-        matrices = np.einsum("ka,nk,kb->nab", self.basis, self.hessian, self.basis)
         return Quadratic(
-            hessian=(matrices + matrices.swapaxes(1, 2)) / 2,
+            hessian=reflections.dense_hessians(basis, self.hessian),
             linear=self.outward(self.linear),
             constant=self.constant,
             sample_counts=self.sample_counts,

@@ -101,7 +101,7 @@ def build(
                     {c["id"]: c["uses"] for c in own},
                     {c["id"]: c["verdict"] for c in own},
                     paper=tag,
-                    tips={c["id"]: f"{c['reference']}: {html.unescape(c['title'])}\n{c['tip']}" for c in own},
+                    tips={c["id"]: _tip(c) for c in own},
                 ),
                 "drawn": _figure(graphs[tag], "") if tag in graphs else None,
             }
@@ -131,6 +131,12 @@ def build(
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text.replace(_SEAL, f"{key} {_digest(text)}", 1))
     return path
+
+
+def _tip(claim: Mapping[str, Any]) -> str:
+    """Return what a box of a proof graph says: the statement, and what a result rests on."""
+    heading = f"{claim['reference']}: {html.unescape(claim['title'])}"
+    return "\n".join(filter(None, (heading, claim["tip"], claim["rests"])))
 
 
 def _key(ledger: Mapping[str, Any], figures: Sequence[Saved], path: Path, folders: tuple[Path, ...]) -> str:

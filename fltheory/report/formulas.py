@@ -160,7 +160,7 @@ def _pieces(text: str) -> str:
     attributes = ' displaystyle="true"' if root.get("display") == "block" else ""
     written: list[str] = []
     for piece in _split(_tokens(root), 0):
-        if written:
+        if written and piece[0].node.tag == "mo":
             piece[0].node.set("form", "infix")  # with the space of a sign between two sides
         content = "".join(ElementTree.tostring(token.node, encoding="unicode") for token in piece)
         size = ' class="wide"' if max(_length(token.node) for token in piece) > _WIDE else ""
@@ -190,7 +190,17 @@ def _tokens(root: ElementTree.Element) -> list[_Token]:
         if sign in _OPEN or (sign in _BARS and not closing):
             opened.append(len(found) - 1)
         last = sign
-    return found
+    return list(_kept_together(found))
+
+
+def _kept_together(tokens: list[_Token]) -> Iterator[_Token]:
+    """Yield tokens so that a line may end behind a wide space, and not inside a short formula between two of them."""
+    ends = [n + 1 for n, token in enumerate(tokens) if token.node.tag == "mspace" and token.depth == 0]
+    for begin, end in itertools.pairwise([0, *ends, len(tokens)]):
+        part = tokens[begin:end]
+        short = sum(_length(token.node) for token in part) <= _LONG
+        for n, token in enumerate(part):
+            yield token._replace(breakable=(n == 0 and begin > 0) or (token.breakable and not short))
 
 
 def _join(tokens: list[_Token], start: int) -> None:

@@ -9,12 +9,15 @@ small pictures, is made from the same folder::
 
 from __future__ import annotations
 
-import json
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
 
-from fltheory._internal.files import write_bytes, write_text
+from fltheory._internal import shapes
+from fltheory._internal.files import read_json, write_bytes, write_text
+from fltheory.errors import FltheoryError
+from fltheory.figures.kept import numbers
 from fltheory.figures.study import Study, studies
 from fltheory.report.build import smaller, template
 
@@ -22,18 +25,28 @@ FORMATS = ("svg", "pdf", "png", "md", "json")
 WIDTH = 1000
 """Pixels across of the pictures in the documentation."""
 
+_SHAPE = {**dict.fromkeys(("name", "title", "paper", "caption", "command", "numbers"), str), "data": dict}
+
 
 def entries(directory: Path) -> list[dict[str, Any]]:
-    """Return what a folder holds of the known figures and tables, in their order."""
-    return [
-        _entry(directory, study)
-        for name, study in studies(networks=True).items()
-        if (directory / f"{name}.json").exists()
-    ]
+    """Return what a folder holds of the known figures and tables, in their order.
+
+    A record that is damaged, or that was edited, is left out.
+    """
+    found = []
+    for name, study in studies(networks=True).items():
+        place = directory / f"{name}.json"
+        if not place.exists():
+            continue
+        with contextlib.suppress(FltheoryError, LookupError, TypeError, ValueError, AttributeError):
+            record = read_json(place)
+            shapes.check(record, _SHAPE, str(place))
+            if record["numbers"] == numbers(record["data"]):
+                found.append(_entry(directory, study, record))
+    return found
 
 
-def _entry(directory: Path, study: Study) -> dict[str, Any]:
-    record = json.loads((directory / f"{study.name}.json").read_text(encoding="utf-8"))
+def _entry(directory: Path, study: Study, record: dict[str, Any]) -> dict[str, Any]:
     return {
         **{key: record[key] for key in ("name", "title", "paper", "caption", "command")},
         "picture": study.draw is not None,

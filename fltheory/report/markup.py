@@ -61,7 +61,7 @@ def with_names(docstring: str) -> str:
     >>> with_names("``published@expected`` repairs it.")
     '“As printed: expected” repairs it.'
     """
-    lines = docstring.splitlines()
+    lines = docstring.split("\n")
     return "\n".join(line if ">>>" in line else _FORM.sub(_name, line) for line in lines)
 
 

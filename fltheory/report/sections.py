@@ -18,7 +18,9 @@ from fltheory.report import notes
 from fltheory.report.formulas import mathml
 from fltheory.report.markup import page
 from fltheory.report.wording import equation, form_name, instance, number, paper_name, prose, ratio, settings, why
+from fltheory.validation import known_terms
 from fltheory.validation.counterexamples import file_of, replay_command
+from fltheory.validation.sensitivity import explained, summarised
 from fltheory.validation.summary import printed
 
 BETWEEN = r",\quad "
@@ -61,6 +63,7 @@ def section(
         "forms": forms,
         "published": [form for form in forms if form["variant"].startswith("published")],
         "ours": [form for form in forms if not form["variant"].startswith("published")],
+        "rests": next((form["rests"] for form in forms if form.get("rests")), ""),
         "tip": plain(entry["forms"][0]["latex"].split(BETWEEN)[0]) if entry["forms"] else "",
     }
 
@@ -78,8 +81,18 @@ def _form(form: Mapping[str, Any], kept: Path, folders: tuple[Path, ...]) -> dic
         "why": why(form),
         "instance": _instance(counterexample) if counterexample else None,
         "line": instance(counterexample.get("quantities", ())) if counterexample else "",
+        "terms": _terms(form),
         "replay": replay_command(kept / file_of(form["id"], form["variant"]), folders),
     }
+
+
+def _terms(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which terms of a form are known to be necessary: by its own check, or as it comes with the package."""
+    found = form["evidence"].get("terms") or known_terms.of(form["id"], form["variant"])
+    if form["verdict"] != "HOLDS" or not found:
+        return {}
+    rows = [{**one, "place": plain(one["place"]), "term": plain(one["term"]), "why": explained(one)} for one in found]
+    return {"summary": summarised(found), "rows": rows}
 
 
 def _assumptions(entry: Mapping[str, Any]) -> list[dict[str, str]]:

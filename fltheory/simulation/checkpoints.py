@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from fltheory._internal.arguments import Floats
+from fltheory._internal.array_files import read_arrays
 from fltheory._internal.files import opened, remove
+from fltheory.errors import InvalidParameter
 
 LEAST = 1.0
 """Seconds of work that are not worth a file."""
@@ -29,9 +29,6 @@ SHARE = 0.05
 """Most part of the time that is spent on writing."""
 
 SUFFIX = ".checkpoint"
-
-_DAMAGED: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RuntimeError)
-_DAMAGED += (zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,13 +109,13 @@ class BlockCheckpoint:
         if fields is None or not self._place.exists():
             return None
         try:
-            with self._place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                if not np.array_equal(stored["key"], self._key):
-                    return None
-                found = [stored[f"state {number}"] for number in range(len(fields))]
-                notes = {name[5:]: stored[name] for name in stored.files if name.startswith("note ")}
-                rounds = int(stored["rounds"])
-        except _DAMAGED:
+            stored = read_arrays(self._place)
+            if not np.array_equal(stored["key"], self._key):
+                return None
+            found = [stored[f"state {number}"] for number in range(len(fields))]
+            notes = {name[5:]: note for name, note in stored.items() if name.startswith("note ")}
+            rounds = int(stored["rounds"])
+        except (InvalidParameter, KeyError, TypeError, ValueError):
             return None
         if any(new.dtype != old.dtype for new, old in zip(found, fields, strict=True)):
             return None

@@ -45,6 +45,13 @@ class Experiment:
     averaging: Floats | None = field(default=None)
 
     def __post_init__(self) -> None:
+        _has(self.problem, "problem", ("num_clients", "dim", "objective"), "a problem, such as fl.noisy_quadratic()")
+        _has(self.algorithm, "algorithm", ("init", "round"), "an algorithm, such as fl.FedAvg()")
+        if not isinstance(self.participation, Participation):
+            example = f"fl.Participation(num_clients={self.problem.num_clients}, local_steps=5)"
+            raise arguments.fail(
+                "Experiment", "participation", f"a participation, such as {example}", self.participation
+            )
         arguments.integer("Experiment", "rounds", self.rounds, low=1)
         object.__setattr__(self, "rate", as_rate(self.rate))
         if self.participation.num_clients != self.problem.num_clients:
@@ -73,6 +80,14 @@ class Experiment:
     def uniform_average(self) -> Floats:
         """Return equal averaging weights for all rounds."""
         return np.ones(self.rounds + 1)
+
+
+def _has(value: Any, field_: str, members: tuple[str, ...], allowed: str) -> None:
+    """Refuse what lacks a member, and a class in place of one of its objects."""
+    if isinstance(value, type):
+        raise arguments.fail("Experiment", field_, allowed, value, f"write {value.__name__}() for one with defaults")
+    if not all(hasattr(value, member) for member in members):
+        raise arguments.fail("Experiment", field_, allowed, value)
 
 
 def describe(value: Any) -> Any:

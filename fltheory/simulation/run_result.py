@@ -7,6 +7,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fltheory._internal.culprits import in_words
 from fltheory.errors import Diverged, FltheoryError, NotAffine, TimeLimit
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def run_experiment(label: str, experiment: Experiment, **options: Any) -> RunRes
 
 
 def unexpected(error: Exception) -> str:
-    """Return the message of an error that nobody has thought of: one line, and the traceback after it."""
-    line = " ".join(f"{type(error).__name__}: {error}".split())
+    """Return the message of an error that nobody has thought of: a line with its place, then the traceback."""
+    line = " ".join(in_words(error).split())
     return "\n".join([line, *"".join(traceback.format_exception(error)).rstrip().splitlines()])
 
 

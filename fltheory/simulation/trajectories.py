@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import importlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -13,12 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fltheory._internal import arguments, files
+from fltheory._internal import arguments, files, shapes
 from fltheory._internal.arguments import Floats
+from fltheory._internal.array_files import read_arrays
 from fltheory.errors import InvalidParameter, NotApplicable
 
 _ABOUT = ("algorithm", "exact", "conditional", "provenance")
 """Fields that are not curves."""
+
+_RECORD = {"algorithm": str, "exact": bool, "conditional": bool, "provenance": dict}
+"""Shape of what stands beside the curves."""
 
 
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
@@ -37,6 +40,14 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
 
 def _dimensions(curve: str) -> tuple[str, ...]:
     return ("replicate", "round", *DIMENSIONS.get(curve, ()))
+
+
+Curve = Floats | Any
+"""Type of a curve: an array, or ``None`` where it was not recorded.
+
+Most runs record most curves, so type checkers let ``run.gap[0]`` pass without asking whether it is ``None``, and still
+see an array where it is one.
+"""
 
 
 class Band(NamedTuple):
@@ -106,30 +117,30 @@ class Trajectories:
     """
 
     algorithm: str
-    distance_sq: Floats | None = None
-    gap: Floats | None = None
-    gradient_norm_sq: Floats | None = None
-    loss: Floats | None = None
-    accuracy: Floats | None = None
+    distance_sq: Curve = None
+    gap: Curve = None
+    gradient_norm_sq: Curve = None
+    loss: Curve = None
+    accuracy: Curve = None
     uplink_bits: Floats
     downlink_bits: Floats
-    consensus_sq: Floats | None = None
-    average_gap: Floats | None = None
-    average_distance_sq: Floats | None = None
-    personal_gap: Floats | None = None
-    personal_loss: Floats | None = None
-    personal_accuracy: Floats | None = None
-    nonzeros: Floats | None = None
-    entropy: Floats | None = None
-    models: Floats | None = None
-    gradient_sq: Floats | None = None
-    local_models: Floats | None = None
-    mean_iterate: Floats | None = None
-    mean_iterate_gap: Floats | None = None
-    mean_iterate_distance_sq: Floats | None = None
-    mean_iterate_loss: Floats | None = None
-    model_mean: Floats | None = None
-    model_covariance: Floats | None = None
+    consensus_sq: Curve = None
+    average_gap: Curve = None
+    average_distance_sq: Curve = None
+    personal_gap: Curve = None
+    personal_loss: Curve = None
+    personal_accuracy: Curve = None
+    nonzeros: Curve = None
+    entropy: Curve = None
+    models: Curve = None
+    gradient_sq: Curve = None
+    local_models: Curve = None
+    mean_iterate: Curve = None
+    mean_iterate_gap: Curve = None
+    mean_iterate_distance_sq: Curve = None
+    mean_iterate_loss: Curve = None
+    model_mean: Curve = None
+    model_covariance: Curve = None
     exact: bool = False
     conditional: bool = False
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -273,16 +284,17 @@ class Trajectories:
     @classmethod
     def load(cls, path: Path) -> Trajectories:
         """Read what :meth:`save` wrote."""
-        record = json.loads(_named(path, ".json").read_text(encoding="utf-8"))
-        with np.load(_named(path, ".npz"), allow_pickle=False) as stored:
-            curves = {name: stored[name] for name in stored.files}
-        return cls(
-            algorithm=record["algorithm"],
-            exact=record["exact"],
-            conditional=record["conditional"],
-            provenance=record["provenance"],
-            **curves,
-        )
+        place = _named(path, ".json")
+        record = files.read_json(place)
+        shapes.check(record, _RECORD, str(place))
+        curves: dict[str, Any] = read_arrays(_named(path, ".npz"))
+        known = {one.name for one in fields(cls)} - set(_ABOUT)
+        if strange := sorted(curves.keys() - known):
+            raise InvalidParameter(f"{_named(path, '.npz')}: {strange[0]!r} is not the name of a curve")
+        try:
+            return cls(**{name: record[name] for name in _RECORD}, **curves)
+        except (TypeError, IndexError) as error:  # a curve that is missing, or of another shape
+            raise InvalidParameter(f"{_named(path, '.npz')}: holds no curves of a run: {error}") from None
 
 
 def library(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Equality, GreaterThan, Relational, StrictGreaterThan
 
+from fltheory._internal import arguments
 from fltheory.bounds.algebra import BigO, Inner, Norm, NormSq, compiled, needed_by, valued
 from fltheory.bounds.claim import Form
 from fltheory.bounds.definitions import Definition, definitions, used
@@ -53,8 +55,7 @@ class Bound:
     def of(cls, id_: str, form: Form, part: int = 0) -> Bound:
         """Return the bound that one relation of a form states."""
         relations = form.relations
-        if not 0 <= part < len(relations):
-            raise InvalidParameter(f"bound.part must be in [0, {len(relations) - 1}], got part={part}")
+        part = arguments.integer("bound", "part", part, low=0, high=len(relations) - 1)
         left, right, direction = _sides(relations[part])
         is_rate = isinstance(right, BigO)
         return cls(
@@ -113,6 +114,10 @@ class Bound:
         return rf"$\displaystyle {self.form.latex()}$"
 
 
+_SHARED_AXES = ("clients", "outcomes")
+"""Axes that all arrays of one evaluation share."""
+
+
 class BoundFunction:
     """A bound as a function of its constants; left-hand sides are not needed.
 
@@ -134,8 +139,11 @@ class BoundFunction:
 
     def __call__(self, **constants: Any) -> Any:
         """Return the value, a float or an array."""
-        self._check(constants)
+        self._check_names(constants)
         known = {quantity.name: quantity for quantity in self.symbols}
+        for name, value in constants.items():
+            self._check_value(known[name], value)
+        self._check_lengths(known, constants)
         swept = {
             name: np.asarray(value, dtype=float)
             for name, value in constants.items()
@@ -157,7 +165,14 @@ class BoundFunction:
     def _evaluated(self, env: dict[str, Any], swept: dict[str, Any]) -> Any:
         if not swept:
             return self._valued(env)
-        shape = np.broadcast_shapes(*(value.shape for value in swept.values()))
+        try:
+            shape = np.broadcast_shapes(*(value.shape for value in swept.values()))
+        except ValueError:
+            shapes = ", ".join(f"{name} {value.shape}" for name, value in swept.items())
+            raise InvalidParameter(
+                f"the bound of {self.bound.id} ({self.bound.variant}): arrays of numbers must have shapes that "
+                f"broadcast against each other, got {shapes}"
+            ) from None
         if not self._counted & swept.keys() and not self._call.random:
             return np.broadcast_to(np.asarray(self._valued(env | swept), dtype=float), shape).copy()
         spread = {name: np.broadcast_to(value, shape) for name, value in swept.items()}
@@ -174,7 +189,40 @@ class BoundFunction:
     def _is_number(self, quantity: Quantity) -> bool:
         return quantity.role is Role.NUMBER and not quantity.axes and quantity.name not in self._vectors
 
-    def _check(self, constants: dict[str, Any]) -> None:
+    def _check_value(self, quantity: Quantity, value: Any) -> None:
+        """Refuse what is no number, and numbers outside of the range in which the symbol is declared."""
+        if quantity.role is Role.FUNCTION or quantity.name in self._vectors:
+            return
+        owner = f"the bound of {self.bound.id} ({self.bound.variant}): {quantity.described()}"
+        try:
+            entries = np.concatenate([np.zeros(0), *(part.ravel() for part in _parts(value, len(quantity.axes)))])
+        except (TypeError, ValueError):
+            raise InvalidParameter(f"{owner}, got {reprlib.repr(value)}") from None
+        if np.any(np.isnan(entries)):
+            raise InvalidParameter(f"{owner}, got {reprlib.repr(value)}; it must not be NaN")
+        if not quantity.domain.contains(entries):
+            raise InvalidParameter(f"{owner}, got {reprlib.repr(value)}")
+
+    def _check_lengths(self, known: dict[str, Quantity], constants: dict[str, Any]) -> None:
+        """Refuse arrays that speak of different numbers of clients or of outcomes."""
+        seen: dict[str, tuple[str, int]] = {}
+        for name, value in constants.items():
+            part = value
+            for axis in known[name].axes:
+                if isinstance(part, str) or not hasattr(part, "__len__"):
+                    break  # what evaluates the bound says which axis is missing
+                if axis in _SHARED_AXES:
+                    other, size = seen.setdefault(axis, (name, len(part)))
+                    if size != len(part):
+                        raise InvalidParameter(
+                            f"the bound of {self.bound.id} ({self.bound.variant}): all arrays over {axis} must be "
+                            f"equally long, got {size} in {other} and {len(part)} in {name}"
+                        )
+                if not len(part):
+                    break
+                part = part[0]
+
+    def _check_names(self, constants: dict[str, Any]) -> None:
         owner = f"the bound of {self.bound.id} ({self.bound.variant})"
         known = {quantity.name: quantity for quantity in self.symbols}
         for name in constants.keys() - known.keys():
@@ -187,6 +235,16 @@ class BoundFunction:
 
     def __repr__(self) -> str:
         return f"{self.bound.id} {self.bound.variant}({', '.join(q.name for q in self.symbols)})"
+
+
+def _parts(value: Any, axes: int) -> list[Any]:
+    """Return the numbers of a value as arrays; what belongs to several outcomes or rounds may differ in length."""
+    if isinstance(value, list | tuple) and axes > 1:
+        return [array for part in value for array in _parts(part, axes - 1)]
+    array = np.asarray(value)
+    if array.dtype.kind in "cUS":
+        raise TypeError("complex numbers and text are no real numbers")
+    return [array.astype(float)]  # of objects, such as rational numbers, too
 
 
 def _sides(relation: Relational) -> tuple[Any, Any, str]:

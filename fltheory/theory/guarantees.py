@@ -64,12 +64,12 @@ class Guarantees:
         return self.of(Standing.RATE)
 
     @property
-    def tightest(self) -> Guarantee | None:
+    def tightest(self) -> Guarantee | Any:
         """The valid bound that comes closest to what it bounds."""
         return self.ranked[0] if self.ranked else None
 
     @property
-    def smallest(self) -> Guarantee | None:
+    def smallest(self) -> Guarantee | Any:
         """The valid bound that guarantees the smallest gap after the last round."""
         known = [one for one in self.ranked if one.gap_bound is not None]
         return min(known, key=lambda one: one.gap_bound or 0.0) if known else None

@@ -60,7 +60,7 @@ def keep(checked: Checked, variant: str | None, effort: Effort, seed: int) -> No
     try:
         if not place.parent.is_dir():
             place.parent.mkdir(parents=True)
-            _forget_old_code(place.parent.parent)
+            _forget_old_code(place.parent)
         write_json(place, _document(checked))
     except OSError:
         return
@@ -95,7 +95,9 @@ def _code() -> str:
     return hashlib.sha256(packages + digest(HOME, deep=True)).hexdigest()[:24]
 
 
-def _forget_old_code(verdicts: Path) -> None:
-    states = sorted(verdicts.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    for state in states[GENERATIONS:]:
+def _forget_old_code(current: Path) -> None:
+    """Remove the verdicts of all but the last few states of the code; this one stays, whatever the clock says."""
+    others = (state for state in current.parent.iterdir() if state != current)
+    states = sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)
+    for state in states[GENERATIONS - 1 :]:
         shutil.rmtree(state, ignore_errors=True)

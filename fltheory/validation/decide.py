@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import sympy as sp
@@ -13,7 +14,7 @@ from fltheory.bounds.claim import Claim, Experiments, Form, Instances, Kind, Met
 from fltheory.bounds.space import Params, Space, exact, plain
 from fltheory.errors import FltheoryError
 from fltheory.simulation.trajectories import Band
-from fltheory.validation import known
+from fltheory.validation import known, known_terms
 from fltheory.validation.evaluate import Evaluation, defined
 from fltheory.validation.instance_values import instance_values
 from fltheory.validation.proof.certificate import Certificate
@@ -21,6 +22,7 @@ from fltheory.validation.proof.store import recall
 from fltheory.validation.rates import check_rate
 from fltheory.validation.rule_table import in_words, outcome_table
 from fltheory.validation.search import sample, search
+from fltheory.validation.sensitivity import examine
 from fltheory.validation.shrink import RETRIES, shrink
 from fltheory.validation.trials import Memory, Trials, as_floats, environment
 from fltheory.validation.verdict import Counterexample, Decision, Strength, Verdict
@@ -42,12 +44,15 @@ class Effort:
         Measure all sweeps at all points, not one per parameter at the last ones, from which the exponent is read.
     unaided
         Search without the counterexamples that come with the package; see :mod:`fltheory.validation.known`.
+    sensitivity
+        Find out which terms of forms that hold are necessary; see :mod:`fltheory.validation.sensitivity`.
     """
 
     instances: int
     experiments: int
     whole_sweeps: bool = True
     unaided: bool = False
+    sensitivity: bool = False
 
     def __post_init__(self) -> None:
         arguments.integer("Effort", "instances", self.instances, low=1)
@@ -118,9 +123,10 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
     source = claim.check_of(form)
     if isinstance(source, Sweeps):
         sweeps = source if effort.whole_sweeps else source.shortened(also=_failing_sweeps(claim, form, effort))
-        return check_rate(claim, form, sweeps, seed=seed, memory=memory)
+        rate = check_rate(claim, form, sweeps, seed=seed, memory=memory)
+        return _with_terms(claim, form, rate, effort, memory)
     if claim.kind is Kind.IDENTITY and _proved(claim, form):
-        return Verdict(
+        proved = Verdict(
             id=claim.id,
             variant=form.variant,
             decision=Decision.HOLDS,
@@ -133,11 +139,15 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
             reason="both sides are the same rational function",
             seed=seed,
         )
+        return _with_terms(claim, form, proved, effort, memory)
     budget = effort.of(source) * _hardest(claim, form) // source.effort
     trials = Trials(claim, form, source, seed, memory=memory)
     given = [] if effort.unaided else list(known.points(claim, form))
     others = [point for space, point in failures if _fits(point, space, source.space)]
-    search(trials, budget=budget, seed=seed, starts=[*(point for _, point in given), *others])
+    needed = [*source.begin, *([] if effort.unaided else known_terms.points(claim, form))]
+    if not effort.whole_sweeps:
+        needed = [point for point in needed if source.space.draws(point)]
+    search(trials, budget=budget, seed=seed, starts=[*(point for _, point in given), *others], needed=needed)
     if trials.violated and trials.best is not None:
         failures.append((source.space, trials.best[1]))
     # A known counterexample has been shrunk before.
@@ -153,7 +163,7 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
         table = outcome_table(trials, sample(source.space, budget, seed))
         evidence["outcomes"] = table
         reason = f"{reason}; {in_words(table)}"
-    return Verdict(
+    verdict = Verdict(
         id=claim.id,
         variant=form.variant,
         decision=outcome,
@@ -170,6 +180,34 @@ def _check_form(claim: Claim, form: Form, effort: Effort, seed: int, memory: Mem
         reason=reason,
         seed=seed,
     )
+    return _with_terms(claim, form, verdict, effort, memory, trials.seen)
+
+
+def _with_terms(
+    claim: Claim,
+    form: Form,
+    verdict: Verdict,
+    effort: Effort,
+    memory: Memory,
+    seen: Sequence[tuple[float, Params]] = (),
+) -> Verdict:
+    """Return a verdict with what is known about every term of the form, if that is asked for and the form holds."""
+    if not effort.sensitivity or verdict.decision is not Decision.HOLDS:
+        return verdict
+    begin, source = time.perf_counter(), claim.check_of(form)
+    found = examine(
+        claim,
+        form,
+        memory=memory,
+        seen=seen,
+        given=[] if effort.unaided else known_terms.points(claim, form),
+        budget=0 if isinstance(source, Sweeps) else effort.of(source) // source.effort,
+        seed=verdict.seed,
+        prove=recall(claim, form) is not None,
+    )
+    terms = [one.as_json() for one in found]
+    seconds = verdict.seconds + time.perf_counter() - begin
+    return replace(verdict, evidence={**verdict.evidence, "terms": terms}, seconds=seconds)
 
 
 def _failing_sweeps(claim: Claim, form: Form, effort: Effort) -> tuple[Sweep, ...]:

@@ -17,8 +17,10 @@ from fltheory._internal.files import read_json, remove, sole_writer, write_json,
 from fltheory._internal.provenance import commit, now, versions
 from fltheory.bounds.catalogue import rank
 from fltheory.errors import InvalidParameter
+from fltheory.validation.composition import composed
 from fltheory.validation.counterexamples import SHAPE as COUNTEREXAMPLE
 from fltheory.validation.counterexamples import file_of, save
+from fltheory.validation.known_terms import TERM
 from fltheory.validation.severity import ORDER as SEVERITIES
 from fltheory.validation.severity import graded
 from fltheory.validation.summary import KINDS
@@ -49,7 +51,7 @@ VERDICT = {
     "seconds": float,
     "assumptions": [_CONDITION],
     "counterexample": (COUNTEREXAMPLE, None),
-    "evidence": {"searches": shapes.Optional(shapes.Values(str))},
+    "evidence": {"searches": shapes.Optional(shapes.Values(str)), "terms": shapes.Optional([TERM])},
 }
 """What a verdict looks like."""
 
@@ -58,6 +60,8 @@ _FORM = {
     **{name: shapes.Optional(VERDICT[name]) for name in ("strength", "severity", "meant")},
     "latex": str,
     "note": str,
+    "rests": shapes.Optional(str),
+    "modulo": shapes.Optional([str]),
     **_LATER,
 }
 _CLAIM = {
@@ -68,7 +72,8 @@ _CLAIM = {
     **_LATER,
 }
 SHAPE = {"fltheory": shapes.Values(str), **_ORIGIN, "claims": [_CLAIM]}
-"""What a ledger looks like; those of earlier versions lack the origin of claims and forms, strength and severity."""
+"""What a ledger looks like; those of earlier versions lack the origin of claims and forms, strength, severity, and what
+results rest on."""
 
 
 def ledger(checked: Sequence[Checked], *, seed: int, effort: str) -> dict[str, Any]:
@@ -83,7 +88,7 @@ def ledger(checked: Sequence[Checked], *, seed: int, effort: str) -> dict[str, A
             for verdict, latex, note in zip(one.verdicts, one.latex, one.notes, strict=True)
         ]
         claims.append({**one.entry.as_json(), "uses": list(one.uses), "error": one.error, "forms": forms, **own})
-    return graded({"fltheory": dict(versions()), **origin, "claims": claims})
+    return composed(graded({"fltheory": dict(versions()), **origin, "claims": claims}))
 
 
 def merged(old: Mapping[str, Any] | None, new: Mapping[str, Any], *, variant: str | None = None) -> dict[str, Any]:
@@ -105,7 +110,7 @@ def merged(old: Mapping[str, Any] | None, new: Mapping[str, Any], *, variant: st
             forms = {form["variant"]: form for form in (*before["forms"], *entry["forms"])}
             claims[entry["id"]] = {**entry, "forms": list(forms.values())}
     ordered = sorted(claims.values(), key=lambda entry: rank(entry["paper"], entry["id"]))
-    return graded({**new, "claims": ordered})
+    return composed(graded({**new, "claims": ordered}))
 
 
 def restricted(document: Mapping[str, Any], ids: Set[str]) -> dict[str, Any]:

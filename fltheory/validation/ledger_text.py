@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fltheory.validation import composition
 from fltheory.validation.ledger import named, origins_in_words
 from fltheory.validation.proof import coverage
 from fltheory.validation.repeats import in_words
@@ -46,6 +47,10 @@ def table(document: Mapping[str, Any]) -> str:
     ]
     proofs = coverage.table(document)
     lines += ["", *proofs] if proofs else []
+    spare = coverage.loose_in_words(document)
+    lines += ["", spare] if spare else []
+    results = composition.table(document)
+    lines += ["", *results] if results else []
     for paper in dict.fromkeys(entry["paper"] for entry in document["claims"]):
         more = " checked |" if mixed else ""
         lines += ["", f"## {_escaped(paper)}", ""]

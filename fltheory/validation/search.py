@@ -36,10 +36,13 @@ _NOTHING = -1e4
 """Score of a point that is no instance."""
 
 
-def search(trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] = ()) -> None:
+def search(
+    trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] = (), needed: Sequence[Params] = ()
+) -> None:
     """Spend ``budget`` evaluations, fewer if a violation turns up; what was found stays in ``trials``.
 
-    ``starts`` are points to begin with: those at which the form, or another one of the claim, is known to fail.
+    ``starts`` are points to begin with: those at which the form, or another one of the claim, is known to fail. Then
+    come those that are ``needed``: the form is known to fail there without one of its terms.
     """
     space = trials.source.space
     pool: list[tuple[float, dict[str, Any]]] = []
@@ -54,6 +57,11 @@ def search(trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] =
         if not trials.violated:
             reading = trials.attempt_given(point)
             pool.append((_NOTHING if reading is None else reading.score, as_floats(point)))
+    for point in needed:
+        if not trials.violated and space.draws(point):
+            score(as_floats(point))
+        elif not trials.violated:
+            trials.attempt(as_floats(point))  # too slow to be improved
     if budget >= _ENOUGH:
         _by_hypothesis(score, trials, space, min(budget // 16, 30), seed)
     for point in sample(space, budget, seed):
@@ -66,6 +74,18 @@ def search(trials: Trials, *, budget: int, seed: int, starts: Sequence[Params] =
 def sample(space: Space, budget: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the random points of a search: a third of its budget, or all of it if there is nothing to improve."""
     return random_points(space, generator(seed, Purpose.SEARCH), -(-budget // 3) if space.reals() else budget)
+
+
+def improve(trials: Trials, budget: int) -> None:
+    """Improve the points that have been evaluated, the closest to failing first, by as many evaluations."""
+    space = trials.source.space
+
+    def score(point: dict[str, Any]) -> float:
+        evaluation = trials.attempt(point)
+        return _NOTHING if evaluation is None else evaluation.score
+
+    pool = [(at, dict(point)) for at, point in trials.seen if space.draws(point)]
+    _improve(score, trials, space, pool, trials.calls + budget)
 
 
 def _by_hypothesis(score: Any, trials: Trials, space: Space, count: int, seed: int) -> None:

@@ -70,6 +70,10 @@ def _smaller_integer(
     fails: Callable[[Params], bool],
     effort: int,
 ) -> dict[str, Any]:
+    if int(point[name]) > parameter.high:  # too many values to try each of them, and each takes long
+        halves = (int(point[name]) >> places for places in range(int(point[name]).bit_length() - 1, 0, -1))
+        smaller = (_resized(space, point, name, value) for value in halves if value >= parameter.low)
+        return next((candidate for candidate in smaller if fails(candidate)), point)
     for value in range(parameter.low, int(point[name])):
         candidate = _resized(space, point, name, value)
         if fails(candidate):

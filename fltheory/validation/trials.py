@@ -140,6 +140,8 @@ class Trials:
         Whether some sampled curve could lie on either side of its bound.
     memory
         Shared by the forms of a claim.
+    seen
+        Score and point of every instance evaluated.
     """
 
     claim: Claim
@@ -158,6 +160,7 @@ class Trials:
     premises: Counter[bool] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     memory: Memory = field(default_factory=dict)
+    seen: list[tuple[float, Params]] = field(default_factory=list)
 
     def environment(self, point: Params, *, longer: Callable[[], Runs | None] = lambda: None) -> Env:
         """Return the quantities of the float64 instance at a point, made once; see :func:`environment`."""
@@ -189,6 +192,7 @@ class Trials:
             self.rejected[str(error)] += 1
             return None
         self.instances += 1
+        self.seen.append((evaluation.score, point))
         self._note(evaluation, point)
         return evaluation
 

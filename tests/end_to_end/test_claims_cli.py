@@ -204,6 +204,7 @@ def test_ledgers_are_compared():
         (("list", "--claims", "nowhere"), "must name a folder"),
         (("diff", "a.json", "b.json"), "cannot be read"),
         (("figure", "cfl-figure-11"), "did you mean 'cfl-figure-1'"),
+        (("figure", "cfl-figure-1", "--claims", OWN), "figure.claims must be left out with cfl-figure-1"),
     ],
 )
 def test_bad_input_is_one_line_that_names_the_remedy(arguments, message):

@@ -37,6 +37,10 @@ def broken(f):
     return [f.start[7]]
 
 
+def leaves(f):
+    raise SystemExit(0)
+
+
 def prox(f):
     return right(f) if f.parameters["option"] == "I" else None
 
@@ -72,6 +76,12 @@ def test_a_known_mistake_is_named_and_exits_with_1(folder):
     assert "NIID-Bench issue #12" in page
     assert page.count("<tr>") == 11
     assert "http" not in page
+
+
+def test_code_that_ends_the_process_is_not_right(folder):
+    done = conform(folder, "mine:leaves", "--algorithm", "fedavg")
+    assert done.returncode == 2
+    assert "leaves failed on the instance 'one client, one step, one round': SystemExit: 0" in done.stderr
 
 
 def test_right_code_exits_with_0_and_json_is_one_document(folder):
@@ -110,7 +120,7 @@ def test_parameters_and_skipped_features_are_passed_on(folder):
         (("mine", "-a", "scaffold"), "must be given as MODULE:FUNCTION"),
         (("nothing:run", "-a", "scaffold"), "nothing could not be imported: ModuleNotFoundError"),
         (("nothing.py:run", "-a", "scaffold"), "there is no file nothing.py"),
-        (("mine:rum", "-a", "scaffold"), "mine has no 'rum'; it has run, right, broken, prox"),
+        (("mine:rum", "-a", "scaffold"), "mine has no 'rum'; it has run, right, broken, leaves, prox"),
         (("mine:number", "-a", "scaffold"), "must be a function of a federation, got int"),
         (("unimportable:run", "-a", "scaffold"), "unimportable.py, line 2"),
         (("mine:broken", "-a", "scaffold"), "mine.py, line 29"),

@@ -113,7 +113,7 @@ def test_a_command_that_is_told_to_end_keeps_what_is_finished(tmp_path, number):
 def test_signals_that_the_caller_ignores_stay_ignored(tmp_path):
     """As under nohup, and in the background of a shell."""
     ignored = (signal.SIGHUP, signal.SIGINT)
-    arguments = ("check", "ruan.eq-7*", "--quick", "--fresh", "--jobs", "2", "--output", tmp_path)
+    arguments = ("check", "ruan.eq-7[1-4]", "--quick", "--fresh", "--jobs", "2", "--output", tmp_path)
     with start(*arguments, ignored=ignored) as process:
         listen(process, "[1/")
         for number in ignored:
@@ -220,10 +220,11 @@ main()
 
 def test_an_interrupt_while_files_are_written_leaves_whole_files(tmp_path):
     """Ctrl-C between counterexamples, before the ledger, and before its table."""
-    arguments = ["check", "ruan.eq-7*", "--quick", "-q", "--jobs", "1", "--output", str(tmp_path)]
+    arguments = ["check", "ruan.eq-7[12]", "--quick", "-q", "--jobs", "1", "--output", str(tmp_path)]
     assert fltheory(*arguments).returncode == 0
     names = {path.name for path in tmp_path.rglob("*")}
     count = len(list((tmp_path / "counterexamples").iterdir()))
+    assert count == 2
     environment = {**os.environ, "FLTHEORY_CACHE_DIR": os.devnull}  # so that results alone are renamed
     for moment in (1, count, count + 1, count + 2):
         command = [sys.executable, "-c", INTERRUPTED, str(moment), *arguments]
@@ -232,3 +233,29 @@ def test_an_interrupt_while_files_are_written_leaves_whole_files(tmp_path):
         assert {path.name for path in tmp_path.rglob("*")} == names
         for path in tmp_path.rglob("*.json"):
             json.loads(path.read_text())
+
+
+def test_a_clock_that_goes_back_changes_nothing(tmp_path, monkeypatch):
+    """Files from the future, and times before those in them: the later call counts, not the later time."""
+    from fltheory._internal import provenance
+    from fltheory.validation import runner
+
+    monkeypatch.chdir(tmp_path)
+    Path("x.toml").write_text(TOML + "[sweep]\nseed = [1, 2]\n", encoding="utf-8")
+    check = ["check", "ruan.eq-71", "--quick", "-q", "--jobs", "1", "--output", "ledger"]
+    sweep = ["sweep", "x.toml", "--jobs", "1", "--output", "grid"]
+    for command in (check, sweep):
+        assert CliRunner().invoke(app, command).exit_code == 0
+    before = json.loads(Path("ledger/ledger.json").read_text())
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (4e9, 4e9))
+    for module in (provenance, runner):
+        monkeypatch.setattr(module, "now", lambda: "2001-01-01T00:00:00+00:00")
+    assert CliRunner().invoke(app, [*check, "--fresh"]).exit_code == 0
+    after = json.loads(Path("ledger/ledger.json").read_text())
+    (was,), (now,) = before["claims"], after["claims"]
+    assert now["time"].startswith("2001")
+    assert not was["time"].startswith("2001")
+    assert [form["verdict"] for form in now["forms"]] == [form["verdict"] for form in was["forms"]]
+    assert "2 of 2 runs were there before" in CliRunner().invoke(app, sweep).stdout
+    assert "were there before" not in CliRunner().invoke(app, [*sweep, "--fresh"]).stdout

@@ -1,4 +1,4 @@
-"""The process that drives a sweep, a check or a network's run is killed at twenty random moments; nothing is lost."""
+"""The driver of a sweep, a validation or a run of networks is killed at twenty random moments; nothing is lost."""
 
 from __future__ import annotations
 
@@ -15,11 +15,19 @@ import pytest
 from typer.testing import CliRunner
 
 import fltheory as fl
+from fltheory.bounds import catalogue
 from fltheory.cli import app
 
 ROOT = Path(__file__).parents[2]
 
 CLAIMS = ["ruan.eq-71", "ruan.lemma-a.1", "ruan.lemma-a.2"]
+
+FEW_CLAIMS = f"""
+from fltheory.bounds import catalogue
+
+chosen = catalogue.select({CLAIMS})
+catalogue.select = lambda *_: chosen
+"""
 
 GRID = """
 rounds = 40
@@ -72,7 +80,7 @@ def sample():
 def killed(folder: Path, modules: list[str], *command: str) -> int:
     """Kill a command twenty times, let it through once, and return how often it was killed under way."""
     driver = [sys.executable, str(ROOT / "tests" / "killing.py"), "20", "1", *modules, "--", *command]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(driver, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -95,24 +103,23 @@ def test_a_sweep(tmp_path: Path) -> None:
     assert not left_behind(folder)
 
 
-def test_a_check(tmp_path: Path) -> None:
-    arguments = ("check", *CLAIMS, "--quick", "--jobs", "1", "-q", "--output")
-    folder = tmp_path / "out"
-    assert (
-        killed(
-            tmp_path,
-            ["fltheory.claims", "fltheory.validation.runner", "fltheory.bounds.ruan.eq_71"],
-            *arguments,
-            str(folder),
-        )
-        > 5
-    )
-    whole = fl.check(CLAIMS, quick=True, output=tmp_path / "whole")
-    assert whole
-    found, wanted = (json.loads((place / "ledger.json").read_text()) for place in (folder, tmp_path / "whole"))
+def test_a_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "few_claims.py").write_text(FEW_CLAIMS)
+    arguments = ["validate", "--quick", "--no-figures", "--jobs", "1", "-q", "--output"]
+    modules = ["few_claims", "fltheory.claims", "fltheory.jobs.validating", "fltheory.bounds.ruan.eq_71"]
+    modules += ["docutils.writers.html5_polyglot", "fltheory.strategies"]
+    assert killed(tmp_path, modules, *arguments, str(tmp_path / "out")) > 5
+    chosen = catalogue.select(CLAIMS)
+    monkeypatch.setattr(catalogue, "select", lambda *_: chosen)
+    assert CliRunner().invoke(app, [*arguments, str(tmp_path / "whole")]).exit_code == 0
+    places = [tmp_path / "out", tmp_path / "whole"]
+    found, wanted = (json.loads((place / "ledger" / "ledger.json").read_text()) for place in places)
     assert verdicts(found) == verdicts(wanted)
-    names = [sorted(path.name for path in place.rglob("*")) for place in (folder, tmp_path / "whole")]
+    assert [entry["id"] for entry in found["claims"]] == CLAIMS
+    names = [sorted(str(path.relative_to(place)) for path in place.rglob("*")) for place in places]
     assert names[0] == names[1]
+    pages = [(place / "report.html").read_text() for place in places]
+    assert all(f'id="{id_}"' in page for id_ in CLAIMS for page in pages)
 
 
 def verdicts(document: dict[str, Any]) -> list[Any]:

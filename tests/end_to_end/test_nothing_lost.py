@@ -128,6 +128,41 @@ def test_two_checks_into_one_folder(tmp_path):
     assert json.loads((tmp_path / "shared" / "ledger.json").read_text())["claims"]
 
 
+GRID = """
+rounds = 100
+replicates = 100
+engine = "reference"
+[problem]
+name = "noisy-quadratic"
+[participation]
+local_steps = 5
+[sweep]
+seed = [{seeds}]
+[[algorithm]]
+name = "fedavg"
+rate = 0.05
+"""
+
+
+def test_two_sweeps_into_one_database(tmp_path, monkeypatch):
+    """The later one says so at once, the earlier one goes on, and what it has finished is there afterwards."""
+    monkeypatch.chdir(tmp_path)
+    Path("grid.toml").write_text(GRID.format(seeds=", ".join(map(str, range(200)))))
+    with listening([*FLTHEORY, "sweep", "grid.toml", "--jobs", "1"]) as first:
+        assert first.stderr is not None
+        first.stderr.readline()  # one run is finished
+        second = invoke("sweep", "grid.toml")
+        first.stderr.readline()
+        first.send_signal(signal.SIGINT)
+        first.stderr.read()
+        assert first.wait(timeout=60) == 130
+    assert second.exit_code == 2
+    assert f"in use: process {first.pid} is writing results there" in second.stderr
+    Path("grid.toml").write_text(GRID.format(seeds="0, 1"))
+    assert "2 of 2 runs were there before" in invoke("sweep", "grid.toml").stdout
+    assert not [path for path in Path("results/grid").iterdir() if path.name.startswith(".")]
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -142,7 +177,7 @@ def test_two_checks_into_one_folder(tmp_path):
 def test_the_output_folder_is_tried_before_anything_is_computed(tmp_path, monkeypatch, command):
     from fltheory._internal import processes
     from fltheory.figures import parallel
-    from fltheory.validation import decide, runner
+    from fltheory.jobs import checking, validating
 
     def computed(*_, **__):
         pytest.fail("computed something first")
@@ -150,9 +185,10 @@ def test_the_output_folder_is_tried_before_anything_is_computed(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("no folder")
     shutil.copy(OWN.parents[0] / "quadratic-comparison.toml", "x.toml")
-    monkeypatch.setattr(runner, "check_all", computed)
+    monkeypatch.setattr(checking, "check_all", computed)
+    monkeypatch.setattr(validating, "check_all", computed)
     monkeypatch.setattr(parallel, "produce_all", computed)
-    monkeypatch.setattr(decide, "check", computed)
+    monkeypatch.setattr(checking, "check_claim", computed)
     monkeypatch.setattr(processes, "in_processes", computed)
     done = invoke(*command)
     assert done.exit_code == 2, done.output

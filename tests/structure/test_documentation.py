@@ -42,7 +42,7 @@ def test_a_page_of_a_claim_has_its_forms_and_what_its_proof_uses(generated: Modu
     page = generated.claim_page(known["ruan.theorem-3.1"], set(known))
     for text in (
         "**Derivation of the corrected form.**",
-        "**sharp@limit**",
+        "**Sharp: limit** (``sharp@limit``)",
         "`ruan.eq-62 <ruan-eq-62>`",
         "bounded gradients",
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import re
 import subprocess
 import sys
@@ -76,25 +77,38 @@ fl.simulate("experiment")
 """
 
 
-def test_type_checkers_see_the_public_names(tmp_path: Path) -> None:
-    """A user's file is checked strictly: what is right passes, and every mistake is found in its line."""
-    (tmp_path / "good.py").write_text(GOOD)
-    (tmp_path / "bad.py").write_text(BAD)
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "--no-error-summary"]
-    settings = tmp_path / "mypy.ini"
-    skipped = "".join(
-        f"[mypy-{name}.*]\nignore_missing_imports = True\n"
-        for name in ("numba", "sympy", "cvxpy", "PEPit", "docutils", "torch", "scipy")
-    )
-    settings.write_text(f"[mypy]\nfollow_imports = silent\n{skipped}")
-    done = subprocess.run(
-        [*command, "--config-file", str(settings), "good.py", "bad.py"],
-        cwd=tmp_path,
+OTHERS = ("numba", "sympy", "cvxpy", "PEPit", "docutils", "torch", "scipy", "flwr", "pandas", "xarray", "matplotlib")
+"""Packages whose types are not in question, and that need not be there."""
+
+
+def checked(folder: Path, *files: str, **settings: bool) -> subprocess.CompletedProcess[str]:
+    """Return what a strict type checker says about files of a folder."""
+    lines = [
+        "[mypy]",
+        "strict = True",
+        "follow_imports = silent",
+        *(f"{name} = {value}" for name, value in settings.items()),
+    ]
+    for name in OTHERS:
+        lines += [f"[mypy-{name}.*]", "ignore_missing_imports = True", "follow_imports = skip"]
+        lines += ["follow_imports_for_stubs = True"]
+    (folder / "mypy.ini").write_text("\n".join(lines))
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(folder / "cache"), "--no-error-summary"]
+    return subprocess.run(
+        [*command, "--config-file", str(folder / "mypy.ini"), *files],
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
         env={"PATH": "", "MYPYPATH": str(ROOT), "PYTHONPATH": str(ROOT)},
     )
+
+
+def test_type_checkers_see_the_public_names(tmp_path: Path) -> None:
+    """A user's file is checked strictly: what is right passes, and every mistake is found in its line."""
+    (tmp_path / "good.py").write_text(GOOD)
+    (tmp_path / "bad.py").write_text(BAD)
+    done = checked(tmp_path, "good.py", "bad.py")
     wrong = {int(line) for file, line in re.findall(r"^(\w+)\.py:(\d+): error", done.stdout, re.M) if file == "bad"}
     assert "good.py" not in done.stdout, done.stdout + done.stderr
     assert wrong == {4, 5, 6, 7, 8, 9}, done.stdout + done.stderr
@@ -126,3 +140,26 @@ def _examples() -> dict[str, str]:
 def test_examples_import_nothing_with_an_underscore(place: str, code: str) -> None:
     for name in _imports(code):
         assert not any(part.startswith("_") for part in name.split(".")), f"{place}: {name}"
+
+
+def test_examples_of_the_documentation_pass_a_type_checker(tmp_path: Path) -> None:
+    """What users are shown, as notebooks would have it: functions without types, names that are used again.
+
+    Examples that end in an error are left out; several of them are wrong arguments.
+    """
+    places = {}
+    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        text = page.read_text(encoding="utf-8")
+        examples = doctest.DocTestParser().get_examples(text)
+        code = "".join(one.source for one in examples if one.exc_msg is None)
+        if page.name == "README.md":
+            code += "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
+        if code:
+            name = f"page_{len(places)}.py"
+            (tmp_path / name).write_text(code)
+            places[name] = page.relative_to(ROOT)
+    assert len(places) > 15
+    relaxed = dict.fromkeys(("disallow_untyped_defs", "disallow_untyped_calls", "disallow_any_generics"), False)
+    done = checked(tmp_path, *places, **relaxed, allow_redefinition=True)
+    found = re.sub(r"page_\d+\.py", lambda match: str(places[match[0]]), done.stdout)
+    assert not re.search(r": error: ", found), found + done.stderr

@@ -51,7 +51,7 @@ def everybody(remembers: bool) -> Any:
         kind = CFLR if remembers else FedAvg
         if not isinstance(facts.algorithm, kind):
             raise NotApplicable(f"the statement is about {kind.title}, got {facts.algorithm.title}")
-        if not facts.participation.is_stationary or not facts.participation.is_deterministic(0):
+        if not facts.everybody_completes():
             raise NotApplicable("the statement is about rounds in which all clients take all steps")
         return f"{kind.title}, {facts.num_clients} clients, {facts.local_steps} local steps"
 

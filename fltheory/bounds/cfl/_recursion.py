@@ -76,6 +76,9 @@ corrected = Le(
     (1 - mu * eta / 2) * distance - eta * gap + c_1 * eta**2 + c_2 * eta**3 + 2 * eta * sqrt(seen * distance),
 )
 
+sharp = Le(distance_next, corrected.rhs - c_2 * eta**3)
+"""Without the term of third order, which the proof for quadratics with one Hessian does not need."""
+
 STEP = Assumption(
     "step size, half of (61)",
     Le(eta, (sqrt(6 * eta_g**2 + c_pB * eta_g**4) - sqrt(c_pB * eta_g**4)) / (12 * L * sqrt(c_pB))),

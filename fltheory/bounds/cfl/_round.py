@@ -42,6 +42,7 @@ from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._drift import coin_table
 from fltheory.bounds.cfl._symbols import A_sq, B_sq, D_sq, G_sq, K, c_B, eta_l, now, p, s, sigma_sq
 from fltheory.bounds.claim import Assumption, Rejected
+from fltheory.bounds.functions import Kinked
 from fltheory.bounds.quantities import family, index, scalar
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space, ratio
 from fltheory.bounds.symbols import L, N
@@ -192,17 +193,25 @@ class Base:
         """Return the vectors that are made of such parts."""
         return (parts[..., None] * self.units).sum(axis=-2)
 
+    def gradient(self, x: Any) -> Any:
+        """Return the gradient at vectors."""
+        return self.along(self._functions.gradient(0, self.across(x)))
+
+    def value(self, x: Any) -> Any:
+        """Return the value at a vector."""
+        return self._functions.value(0, self.across(x))
+
+    @property
+    def _functions(self) -> Kinked:
+        parts = {"centre": 0 * self.knot, "knot": self.knot, "left": self.left, "right": self.right}
+        return Kinked(**{name: part[None] for name, part in parts.items()})
+
     def derivative(self, z: Any) -> Any:
         """Return the derivatives of the functions of one variable."""
         return self._slope(z) - self._slope(0 * z)
 
     def _slope(self, z: Any) -> Any:
         return self.left * np.minimum(z - self.knot, 0) + self.right * np.maximum(z - self.knot, 0)
-
-    def height(self, z: Any) -> Any:
-        """Return the sum of the functions of one variable."""
-        below, above = np.minimum(z - self.knot, 0), np.maximum(z - self.knot, 0)
-        return ((self.left * below * below + self.right * above * above) / 2 - self._slope(0 * z) * z).sum()
 
     def remembered(self, x: Any, at: Any) -> Any:
         """Return the gradients of the Taylor models at other points."""
@@ -249,7 +258,8 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
     point
         A point of :func:`space`.
     loss
-        Let the base have kinks in later rounds too, so that the memory loses information.
+        Remember earlier rounds by second-order models, which lose information at kinks; without, what is remembered
+        is exact, whatever the base.
     memory_noise
         Noise of the gradients that were stored at the end of earlier rounds, ``(rounds, clients, dim)``, or 0.
     """
@@ -275,7 +285,7 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
     base = Base(
         unit(np.array([zero, point["turn"]])[:dim], dim),
         point["left"],
-        point["right"] if loss or number == 1 else point["left"],
+        point["right"],
         point["knot"],
     )
     lowest, highest = base.eigenvalues()
@@ -287,21 +297,29 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
 
     def gradients(x: Any) -> Any:
         """Return the gradients of all rounds at one model per client, ``(outcomes, rounds, clients, dim)``."""
-        return factor[:, :, None, None] * base.along(base.derivative(base.across(x)))[:, None] - shift
+        return factor[:, :, None, None] * base.gradient(x)[:, None] - shift
 
     def tilde(x: Any, here: Any) -> Any:
+        if not loss:
+            return (weights[None, :, None, None] * here).sum(axis=1)
         models = [factor[:, n, None, None] * base.remembered(x, point["past"][n]) - shift[:, n] for n in range(number)]
         return sum((weights[n] * models[n] for n in range(number - 1)), start=weights[-1] * here[:, -1])
 
-    # Lines 3 and 4 of Algorithm 1: constant parts and Hessians of earlier rounds, added up once.
-    kept, seconds = base.stored(point["past"][:-1])
-    noisy = memory_noise + 0 * point["past"][:-1]
-    earlier = (weights[:-1] * factor[:, :-1])[:, :, None, None]
-    constants = (earlier * base.along(kept) + weights[:-1, None, None] * (noisy - shift[:, :-1])).sum(axis=1)
-    hessians = (earlier * seconds).sum(axis=1)
+    def kept() -> tuple[Any, Any]:
+        """Return constant parts and Hessians of earlier rounds, added up once, as in lines 3 and 4 of Algorithm 1."""
+        constant, second = base.stored(point["past"][:-1])
+        noisy = memory_noise + 0 * point["past"][:-1]
+        earlier = (weights[:-1] * factor[:, :-1])[:, :, None, None]
+        constants = earlier * base.along(constant) + weights[:-1, None, None] * (noisy - shift[:, :-1])
+        return constants.sum(axis=1), (earlier * second).sum(axis=1)
+
+    memory = kept() if loss else None
 
     def stepped(x: Any, here: Any, fresh: Any) -> Any:
         """Return the direction of line 10."""
+        if memory is None:
+            return tilde(x, here) + weights[-1] * fresh
+        constants, hessians = memory
         return weights[-1] * (here[:, -1] + fresh) + constants + base.along(hessians * base.across(x))
 
     start = point["start"]
@@ -314,7 +332,7 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
             directions.append(stepped(models[-1], alls[-1], noise[:, :, n]))
             models.append(models[-1] - rate * directions[-1])
     every, tilde_all = np.stack(alls, axis=-2), np.stack(tildes, axis=-2)
-    gap = base.height(base.across(start)) - base.height(base.across(0 * start))
+    gap = base.value(start) - base.value(0 * start)
     local = ((factor[:, :, None] * gap - (shift * start).sum(axis=-1)) * weights[None, :, None]).sum(axis=1)
     return {
         "N": clients,
@@ -335,7 +353,7 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
         "w_t": start,
         "w_star": 0 * start,
         "past": point["past"],
-        "grad_t": base.along(base.derivative(base.across(start))),
+        "grad_t": base.gradient(start),
         "gap": gap,
         "local_gap": local,
         "w": np.stack(models, axis=-2),

@@ -29,6 +29,8 @@ constants and a step smaller by a constant factor; it is not carried out here.
 
 Here :math:`V_t = \frac{G^2 + D^2}{N}\sum_{\tau<t}p_\tau^2`.
 
+The term :math:`c_2\eta^3` is not used in it: for quadratics with one Hessian it can be dropped (``sharp``).
+
 Instances: one or two eigenvalues, up to five clients, four local steps, sixty rounds, no growth (:math:`A = B = 0`),
 expectations by the exact engine; the relation is checked in every round.
 
@@ -41,7 +43,7 @@ from sympy import Sum
 
 from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_symbols import D, G
-from fltheory.bounds.cfl._recursion import STEP, constants, corrected, p_sq, published, runs, t_now
+from fltheory.bounds.cfl._recursion import STEP, constants, corrected, p_sq, published, runs, sharp, t_now
 from fltheory.bounds.cfl._symbols import s
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
 
@@ -60,6 +62,12 @@ claim = Claim(
             statement=corrected,
             where=CFLR_S1,
             note="with the drift that earlier rounds have seen",
+        ),
+        Form(
+            variant="sharp",
+            statement=sharp,
+            where=CFLR_S1,
+            note="without the term of third order, for quadratics with one Hessian",
         ),
     ),
     assumptions=(STEP,),

@@ -53,9 +53,9 @@ def clients(*, most: int, dim: int) -> dict[str, Parameter]:
     """
     return {
         "N": Integer(1, most),
-        "d": Integer(1, dim),
+        "d": Integer(1, dim, furthest=1000),
         "E": Integer(1, 3),
-        "T": Integer(1, 20),
+        "T": Integer(1, 20, furthest=10_000),
         "change": Integer(1, 5),
         "form": Choice(("any", "flat")),
         "work": Choice(("all", "some")),

@@ -29,7 +29,7 @@ def clients() -> dict[str, Parameter]:
         "high_later": Integers(0, "E", shape=("N",)),
         "q_later": Real(0, 1, shape=("N",)),
         "change": Integer(1, 8),
-        "more": Integer(1, 16),
+        "more": Integer(1, 16, furthest=10_000),
         "near": Real(0.001, 1, log=True),
     }
 

@@ -11,6 +11,10 @@ takes it as one, with :math:`B_\tau` as (49) uses it, that is with the drift div
 :mod:`~fltheory.bounds.efl.eq_48`). It inherits the sum in place of a product from Lemma 3, and fails for the same
 reason: for :math:`\sum_k p_\tau^k < 2` and few steps the right-hand side may be negative.
 
+The sign after :math:`\theta(\sum_k p_\tau^k - 2)` may be that of a positive part, a subscript that the print has lost,
+so that nothing is added and the last sum is a factor; the paper on flexible participation has the formula with it. That
+is the reading ``published@positive-part``, which is also the corrected form.
+
 **Derivation of the corrected form.** Lemma 2, the corrected Lemma 3 in each of the :math:`E` steps, and
 :math:`(p_\tau^k)^2/p^k \le \theta p_\tau^k`: the last bracket becomes :math:`\sum_k p_\tau^k s_\tau^k + \theta(\sum_k
 p_\tau^k - 2)_+\sum_k p_\tau^k s_\tau^k`.
@@ -51,6 +55,12 @@ claim = Claim(
             variant="published@bound",
             statement=Le(scaled, printed),
             note="as an inequality, with the drift divided by the squared rate",
+        ),
+        Form(
+            variant="published@positive-part",
+            intended=("published@bound",),
+            statement=Le(scaled, second_order(p_tau, s_tau, inner_proved(p_tau, s_tau))),
+            note="the sign after the bracket read as that of a positive part, which multiplies what follows",
         ),
         Form(
             variant="corrected",

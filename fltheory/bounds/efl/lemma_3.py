@@ -11,6 +11,9 @@ right-hand side is negative if clients are inactive and :math:`\sum_k p_\tau^k <
 large, where :math:`\sum_k p_\tau^k` factors are lost. (The left-hand side of (29) is printed with
 :math:`\bar\omega_{\tau E+j}` for :math:`\bar\omega_{\tau E}`.)
 
+The sign after the bracket may be that of a positive part, a subscript that the print has lost, as the paper on flexible
+participation has it. That is the reading ``published@positive-part``, which is also the corrected form.
+
 **Derivation of the corrected form.** By (24) the left-hand side is the expectation of :math:`(\sum_k p_\tau^k -
 2)\|\bar\omega_{\tau E+j} - \bar\omega_{\tau E}\|^2 + \sum_k p_\tau^k\|\omega_{\tau E+j}^k - \bar\omega_{\tau E}\|^2`.
 A negative factor may be dropped, not multiplied with an upper bound; (28) and (29) bound the rest:
@@ -48,6 +51,13 @@ claim = Claim(
     citation=Citation("efl", "Lemma 3, (20) (long version)"),
     forms=(
         Form(statement=Le(spread, scale * (work_fixed + above + squares(p_tau, s_tau))), over=inside),
+        Form(
+            variant="published@positive-part",
+            intended=("published",),
+            statement=Le(spread, scale * (work_fixed + Pos(above) * squares(p_tau, s_tau))),
+            over=inside,
+            note="the sign after the bracket read as that of a positive part, which multiplies what follows",
+        ),
         Form(
             variant="corrected",
             statement=Le(spread, scale * (work_fixed + Pos(above) * squares(p_tau, s_tau))),

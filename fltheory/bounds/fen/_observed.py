@@ -27,7 +27,7 @@ def about(facts: Facts) -> str:
             f"the statement is about FedElasticNet 3 with l1 > 0, got {algorithm.title}"
             + (f" with l1={algorithm.l1:g}" if isinstance(algorithm, FedElasticNet3) else "")
         )
-    if not facts.participation.is_stationary or not facts.participation.is_deterministic(0):
+    if not facts.everybody_completes():
         raise NotApplicable("the statement is read on experiments in which all clients take part in all rounds")
     return f"FedElasticNet 3, {facts.num_clients} clients, {algorithm.memory_rule} stored"
 

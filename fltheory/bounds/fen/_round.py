@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fltheory.bounds.claim import Instances
-from fltheory.bounds.fen._prox import SHAPES, gradients, losses, minimiser, prox, quantities, signs
+from fltheory.bounds.fen._prox import SHAPES, losses, quantities
 from fltheory.bounds.functions import Kinked, Numbers
 from fltheory.bounds.space import Integer, Integers, Params, Real, Space, ratio
 
@@ -71,10 +71,10 @@ class Algorithm3:
 
     def solve(self, state: State) -> Solved:
         """Solve all sub-problems."""
-        tilde = prox(self.clients, state.stored, state.server, pull=self.l2, l1=self.l1)
-        moved = tilde - state.server
-        kick = (state.stored - gradients(self.clients, tilde) - self.l2 * moved) / self.l1
-        return Solved(tilde=tilde, sign=signs(moved), kick=kick)
+        found = self.clients.elastic(state.stored, state.server, pull=self.l2, l1=self.l1)
+        moved = found.at - state.server
+        kick = (state.stored - self.clients.gradients(found.at) - self.l2 * moved) / self.l1
+        return Solved(tilde=found.at, sign=found.sign, kick=kick)
 
     def advance(self, state: State, solved: Solved, chosen: tuple[int, ...]) -> State:
         """Return the state after a round with the chosen clients."""
@@ -83,7 +83,7 @@ class Algorithm3:
         force = solved.sign if self.memory == "sign" else solved.kick
         moved = active * (solved.tilde - state.server)
         change = self.l2 * moved + self.l1 * (active * force)
-        sent = np.asarray(np.maximum(moved, -moved) > self.epsilon, dtype=bool).astype(int)
+        sent = 1 if self.epsilon == 0 else np.asarray(np.maximum(moved, -moved) > self.epsilon, dtype=bool).astype(int)
         # The server works out the sign from what it receives; a subgradient has to be sent.
         h = state.h - (sent * change if self.memory == "sign" else change).sum(axis=0) / len(state.local)
         return State(
@@ -127,7 +127,7 @@ def constants(point: Params, fen: Algorithm3) -> dict[str, Any]:
         "lambda_1": fen.l1,
         "lambda_2": fen.l2,
         **quantities(clients),
-        "theta_star": minimiser(clients),
+        "theta_star": clients.stationary(),
     }
 
 

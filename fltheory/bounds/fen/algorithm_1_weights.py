@@ -27,7 +27,7 @@ from sympy import Eq, Sum
 
 from fltheory.bounds.algebra import EE
 from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
-from fltheory.bounds.fen._prox import SHAPES, losses, prox
+from fltheory.bounds.fen._prox import SHAPES, losses
 from fltheory.bounds.fen._round import SIZES, draws
 from fltheory.bounds.fen._symbols import P, m, server
 from fltheory.bounds.quantities import family
@@ -50,7 +50,7 @@ drawn = family(
 def realise(point: Params) -> dict[str, Any]:
     """Return every client's update and all draws."""
     clients, options = losses(point), draws(point)
-    solved = prox(clients, clients.centre * 0, point["start"], pull=point["l2"], l1=point["l1"])
+    solved = clients.elastic(clients.centre * 0, point["start"], pull=point["l2"], l1=point["l1"]).at
     return {
         "chance": [ratio(point, 1, len(options))] * len(options),
         "m": point["m"],

@@ -47,9 +47,9 @@ import numpy as np
 from sympy import Ge, Le, Lt
 
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
-from fltheory.bounds.fen._prox import SHAPES, gradients, losses, prox, signs
+from fltheory.bounds.fen._prox import SHAPES, losses
 from fltheory.bounds.fen._symbols import beta, d, epsilon, l1, l2
-from fltheory.bounds.functions import Numbers
+from fltheory.bounds.functions import Numbers, signs
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Integer, Params, Real, Space
 
@@ -83,7 +83,7 @@ def realise(point: Params) -> dict[str, Any]:
     eta = point["rate"] / (point["beta"] + pull)
 
     def slope(update: Numbers) -> Numbers:
-        return gradients(client, point["server"] + update) + point["control"] + pull * update
+        return client.gradients(point["server"] + update) + point["control"] + pull * update
 
     subgradient = without = thresholded = client.centre * 0
     for _ in range(point["B"]):
@@ -91,7 +91,7 @@ def realise(point: Params) -> dict[str, Any]:
         without = without - eta * slope(without)
         moved = thresholded - eta * slope(thresholded)
         thresholded = np.maximum(moved - eta * weight, 0) + np.minimum(moved + eta * weight, 0)
-    minimiser = prox(client, -point["control"], point["server"], pull=pull, l1=weight)
+    minimiser = client.elastic(-point["control"], point["server"], pull=pull, l1=weight).at
     limit = 2 * eta * weight * point["slack"]
     return {
         "d": point["d"],

@@ -36,7 +36,7 @@ from sympy import Abs, Eq, Gt, Le, sign
 
 from fltheory.bounds.algebra import NormSq
 from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
-from fltheory.bounds.fen._prox import SHAPES, gradients, losses, prox, quantities, signs
+from fltheory.bounds.fen._prox import SHAPES, losses, quantities
 from fltheory.bounds.fen._symbols import grad, l1, l2, server
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Integer, Params, Real, Space
@@ -52,16 +52,16 @@ direction = scalar(
 def realise(point: Params) -> dict[str, Any]:
     """Return one client's sub-problem and its solution."""
     client, pull = losses(point), point["beta"] * point["l2_over_beta"]
-    stored = gradients(client, point["before"])
-    solved = prox(client, stored, point["server"], pull=pull, l1=point["l1"])[0]
+    stored = client.gradients(point["before"])
+    solved = client.elastic(stored, point["server"], pull=pull, l1=point["l1"])
     return {
         "k": 1,
         "lambda_1": point["l1"],
         "lambda_2": pull,
         "server": point["server"],
         "before": point["before"],
-        "solution": solved,
-        "direction": signs(solved - point["server"]),
+        "solution": solved.at[0],
+        "direction": solved.sign[0],
         **quantities(client),
     }
 

@@ -22,7 +22,7 @@ from sympy import Le, Sum
 
 from fltheory.bounds.algebra import NormSq
 from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
-from fltheory.bounds.fen._prox import SHAPES, losses, minimiser, quantities
+from fltheory.bounds.fen._prox import SHAPES, losses, quantities
 from fltheory.bounds.fen._symbols import beta, grad, m, risk, x
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Integer, Params, Real, Space
@@ -38,7 +38,7 @@ def realise(point: Params) -> dict[str, Any]:
         "m": point["m"],
         "beta": point["beta"],
         "x": point["x"],
-        "x_star": minimiser(clients),
+        "x_star": clients.stationary(),
         **quantities(clients),
     }
 

@@ -35,8 +35,8 @@ from typing import Any
 from sympy import Eq, Le, exp
 
 from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
-from fltheory.bounds.fen._prox import signs
 from fltheory.bounds.fen._symbols import d, m
+from fltheory.bounds.functions import signs
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Integer, Params, Real, Space, ratio
 

@@ -44,7 +44,7 @@ from sympy import Abs, Eq, Le
 from fltheory.bounds.algebra import Norm
 from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._feddyn import mean
-from fltheory.bounds.fen._prox import SHAPES, gradients, minimiser
+from fltheory.bounds.fen._prox import SHAPES
 from fltheory.bounds.fen._round import State, algorithm, constants, one_round
 from fltheory.bounds.fen._symbols import beta, grad, h_new, l1, local_new, server, stored_old, theta_star
 from fltheory.bounds.quantities import family, scalar
@@ -61,8 +61,8 @@ def realise(point: Params) -> dict[str, Any]:
     """Return a fixed point of the printed algorithm and the round after it."""
     fen = algorithm(point, "sign")
     held = fen.l1 * point["held"]
-    server = minimiser(fen.clients, held.sum(axis=0) / point["m"])
-    stored = gradients(fen.clients, server) - held
+    server = fen.clients.stationary(held.sum(axis=0) / point["m"])
+    stored = fen.clients.gradients(server) - held
     before = State(server=server, h=stored[0] * 0, stored=stored, local=stored * 0 + server)
     after = fen.advance(before, fen.solve(before), tuple(range(point["m"])))
     return constants(point, fen) | {

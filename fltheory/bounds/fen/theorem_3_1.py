@@ -63,10 +63,10 @@ from fltheory.bounds.algebra import EE, Inner, Norm, NormSq
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen import _observed
 from fltheory.bounds.fen._feddyn import KAPPA, KAPPA_0, KAPPA_PRIME, mean
-from fltheory.bounds.fen._prox import SHAPES, mean_loss, prox, signs
+from fltheory.bounds.fen._prox import SHAPES
 from fltheory.bounds.fen._round import BEYOND_27, SIZES, WIDE, Algorithm3, Memory, State, algorithm, constants, draws
 from fltheory.bounds.fen._symbols import beta, d, grad, kappa, kappa_0, kappa_prime, l1, l2, m, risk, theta_star
-from fltheory.bounds.functions import Numbers
+from fltheory.bounds.functions import Numbers, signs
 from fltheory.bounds.quantities import family, scalar
 from fltheory.bounds.space import Choice, Integer, Parameter, Params, Real, Space, ratio
 from fltheory.bounds.symbols import k, t
@@ -161,7 +161,7 @@ def paths(
     if rounds == 0:
         return [[]]
     solved = fen.solve(state)
-    tilde = prox(fen.clients, state.stored, state.local, pull=fen.l2, l1=fen.l1) if own else solved.tilde
+    tilde = fen.clients.elastic(state.stored, state.local, pull=fen.l2, l1=fen.l1).at if own else solved.tilde
     here = (state.server + state.h / fen.l2, state.server, tilde, solved.kick)
     return [
         [here, *rest]
@@ -198,7 +198,7 @@ def realise(point: Params, memory: Memory, *, own: bool = False) -> dict[str, An
         along = ((at - optimum) * force.sum(axis=2)).sum(axis=-1)
         return np.asarray((counts * along).sum(axis=1) * (one / point["m"]))
 
-    excess = mean_loss(fen.clients, at) - mean_loss(fen.clients, optimum)
+    excess = fen.clients.mean(at) - fen.clients.mean(optimum)
     return env | {
         "chance": [ratio(point, 1, len(runs))] * len(runs),
         "T": rounds,

@@ -70,10 +70,10 @@ def about(facts: Facts) -> str:
 
 def conditions(facts: Facts) -> Sequence[Requirement]:
     """Return what the theorem assumes besides relations between symbols."""
-    chosen, pmf = facts.participation.selection, facts.participation.step_pmf(0)
+    chosen = facts.participation.selection
     assert isinstance(facts.algorithm, FedAvg)
     spread = float(np.ptp(facts.problem.weights))
-    complete = isinstance(chosen, Everyone) and float(pmf[:, -1].min()) == 1.0
+    complete = isinstance(chosen, Everyone) and facts.completes_all_steps()
     found = [
         Requirement("all clients complete all steps", complete, str(getattr(chosen, "name", chosen))),
         Requirement("models are averaged", facts.algorithm.server_rate == 1, f"rate {facts.algorithm.server_rate:g}"),

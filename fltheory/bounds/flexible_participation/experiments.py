@@ -17,10 +17,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sympy import Le
+from sympy import Eq, Le
 
 from fltheory.bounds.claim import Assumption, Rejected
 from fltheory.bounds.flexible_participation.symbols import (
+    dependence,
     p_drawn,
     theta,
 )
@@ -44,6 +45,11 @@ gradient_sq = scalar(
     domain="nonnegative",
 )
 
+INDEPENDENT = Assumption(
+    "participation independent over the rounds and of the noise (used by the proof, listed nowhere)",
+    Eq(dependence, 0, evaluate=False),
+    Origin.DECLARED,
+)
 BOUNDED_GRADIENTS = Assumption("bounded gradients (3.4)", Le(gradient_sq, G_sq), Origin.MEASURED)
 BOUNDED_COEFFICIENTS = Assumption(
     "bounded aggregation coefficients (3.5)", Le(p_drawn[k], theta * p[k]), over=((k, 1, N),)
@@ -69,6 +75,33 @@ def clients(*, most: int = 2, steps: int = 3, schemes: tuple[str, ...] = ("A", "
         "noise": Real(0, 1, shape=("N",)),
         "loud": Real(1e-3, 1e3, log=True),
         "start": Real(-3, 3, shape=("d",)),
+    }
+
+
+def one_works(**more: Any) -> Params:
+    """Return a point of :func:`clients` that starts at the minimiser and ends at that of the only client who works.
+
+    What heterogeneous participation adds to a bound in every round is needed there, after hundreds of rounds or
+    thousands: until then the part that vanishes is larger.
+    """
+    return {
+        "N": 2,
+        "d": 1,
+        "E": 1,
+        "scheme": "C",
+        "participation": "heterogeneous",
+        "low": np.array([0, 1]),
+        "high": np.array([0, 1]),
+        "q": np.ones(2),
+        "n": np.ones(2),
+        "mu": 1.0,
+        "condition": 1.0,
+        "curvature": np.zeros((2, 1)),
+        "centre": np.array([[-1.0], [1.0]]),
+        "noise": np.zeros(2),
+        "loud": 1.0,
+        "start": np.zeros(1),
+        **more,
     }
 
 
@@ -117,6 +150,7 @@ def law(problem: Quadratic, participation: Participation, scheme: Scheme, index:
         "mean_ps": found.sum_p_s,
         "z": found.z,
         "mean_ps_of": found.p_s,
+        "dependence": 0.0,  # by the laws of participation, which are drawn round by round
     }
 
 

@@ -24,6 +24,7 @@ from fltheory.bounds.flexible_participation.experiments import gradient_sq
 from fltheory.bounds.flexible_participation.run_laws import laws_of
 from fltheory.bounds.flexible_participation.symbols import (
     M_tau,
+    dependence,
     distance,
     distance_start,
     mean_ps,
@@ -166,6 +167,12 @@ def independent_noise(facts: Facts) -> Sequence[Requirement]:
     return found
 
 
+def independence(facts: Facts) -> float:
+    """Return that rounds do not depend on each other, since participation is drawn for every round anew."""
+    words = "participation is drawn for every round anew"
+    return float(facts.keep("dependence", 0.0, Origin.DECLARED, words))
+
+
 def constants(facts: Facts) -> dict[Any, Any]:
     """Return the constants of the clients' objectives, by symbol."""
     known = facts.require("mu", "L", "sigma_sq", "Gamma")
@@ -241,7 +248,7 @@ def main_bound(offset: Any) -> Observation:
     def quantities(facts: Facts) -> Mapping[Any, Any]:
         env = setting(facts) | along(facts)
         heterogeneous = facts.keep("z_tau", law(facts, 0).z, Origin.COMPUTED, "1 if participation is heterogeneous")
-        return env | {M_tau: heterogeneous * env[tau]}
+        return env | {M_tau: heterogeneous * env[tau], dependence: independence(facts)}
 
     return Observation(
         quantities=quantities,
@@ -303,6 +310,7 @@ def changing(facts: Facts) -> dict[str, Any]:
         "T": facts.rounds,
         "last": facts.rounds,
         "planned": facts.rounds,
+        "dependence": independence(facts),
     }
 
 

@@ -56,6 +56,13 @@ s_drawn = family(
     domain="integer>=0",
 )
 
+dependence = scalar(
+    "dependence",
+    r"\varrho",
+    "largest correlation between whether a client works in a round, and in another round or gradient noise",
+    domain="probability",
+)
+
 active = family(
     "active",
     r"\alpha_{\tau E+<1>}^{<0>}",

@@ -107,9 +107,9 @@ def about(facts: Facts) -> str:
 
 def conditions(facts: Facts) -> Sequence[Requirement]:
     """Return what the theorem assumes besides relations between symbols."""
-    chosen, pmf = facts.participation.selection, facts.participation.step_pmf(0)
+    chosen = facts.participation.selection
     spread = float(np.ptp(facts.problem.weights))
-    complete = isinstance(chosen, Everyone) and float(pmf[:, -1].min()) == 1.0
+    complete = isinstance(chosen, Everyone) and facts.completes_all_steps()
     server = getattr(facts.algorithm, "server_rate", 1.0)
     rates = {rate for index in range(facts.rounds) for rate in facts.experiment.rates_at(index)}
     return [
@@ -203,7 +203,7 @@ SPACE = Space(
     {
         "n": Integer(1, 3),
         "K": Integer(1, 2),
-        "rounds": Integer(2, 60),
+        "rounds": Integer(2, 40),
         "matrices": Choice(("ring", "mean", "identity-mean", "lazy")),
         "weight": Real(0.05, 1, log=True),
         "condition": Real(1, 100, log=True),

@@ -103,7 +103,7 @@ best = b**2 / (2 * (2 * b + 1))
 best_w = b_w**2 / (2 * (2 * b_w + 1))
 EVERY = ((t, 0, T),)
 SPACE: dict[str, Parameter] = {
-    "T": Integer(0, 2),
+    "T": Integer(0, 1),
     "tau": Integer(1, 6),
     "a": Real(0.01, 10, log=True),
     "p": Real(0.001, 1, log=True),

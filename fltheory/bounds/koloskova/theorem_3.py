@@ -206,7 +206,7 @@ runs = Experiments(
     space=Space(
         {
             "n": Integer(4, 7),
-            "rounds": Integer(4, 300),
+            "rounds": Integer(4, 150),
             "graph": Choice(("complete", "ring")),
             "weight": Real(0.01, 0.75, log=True),
             "zeta": Real(0.01, 100, log=True),

@@ -87,13 +87,13 @@ def about(facts: Facts, *, scheme: str) -> str:
 
 def conditions(facts: Facts, *, scheme: str) -> Sequence[Requirement]:
     """Return what the theorem assumes besides relations between symbols."""
-    chosen, pmf = facts.participation.selection, facts.participation.step_pmf(0)
+    chosen = facts.participation.selection
     assert isinstance(facts.algorithm, FedAvg)
     fits = isinstance(chosen, SCHEMES[scheme])
     wanted = {"all": "everyone", "I": "with-replacement", "II": "without-replacement"}[scheme]
     found = [
         Requirement(f"participants: {wanted}", fits, str(getattr(chosen, "name", chosen))),
-        Requirement("all steps are completed", float(pmf[:, -1].min()) == 1.0, f"{facts.local_steps} steps"),
+        Requirement("all steps are completed", facts.completes_all_steps(), f"{facts.local_steps} steps"),
         Requirement("models are averaged", facts.algorithm.server_rate == 1, f"rate {facts.algorithm.server_rate:g}"),
     ]
     if scheme == "II":

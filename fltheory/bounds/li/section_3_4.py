@@ -40,11 +40,11 @@ g_0 = family(
 def realise(point: Params, *, turned: bool) -> dict[Any, Any]:
     """Return the start, the minimiser, and the gradients for both faces of a coin."""
     clients, low = point["N"], point["mu"]
-    slopes = low * (1 + point["above"])
+    slopes = low * (1 + point["left"])
     if turned:
         functions: Any = Turned(centre=point["centre"], eigenvalues=slopes, turn=point["turn"])
     else:
-        functions = Kinked(centre=point["centre"], knot=point["knot"], left=slopes, right=low * (1 + point["beyond"]))
+        functions = Kinked(centre=point["centre"], knot=point["knot"], left=slopes, right=low * (1 + point["right"]))
     weights = point["n"] / point["n"].sum()
     gradients = [functions.gradient(one, point["start"]) for one in range(clients)]
     noise = point["noise"]
@@ -66,7 +66,7 @@ def _space(dim: int | str, **more: Any) -> Space:
             "N": Integer(1, 3),
             **({"d": Integer(1, 2)} if dim == "d" else {}),
             "mu": Real(0.01, 10, log=True),
-            "above": Real(0, 10, shape=("N", dim)),
+            "left": Real(0, 10, shape=("N", dim)),
             "centre": Real(-3, 3, shape=("N", dim)),
             "n": Real(0.1, 1, shape=("N",)),
             "noise": Real(-1, 1, shape=("N", dim)),
@@ -77,7 +77,7 @@ def _space(dim: int | str, **more: Any) -> Space:
 
 
 kinked = Instances(
-    space=_space("d", beyond=Real(0, 10, shape=("N", "d")), knot=Real(-3, 3, shape=("N", "d"))),
+    space=_space("d", right=Real(0, 10, shape=("N", "d")), knot=Real(-3, 3, shape=("N", "d"))),
     realise=partial(realise, turned=False),
 )
 turned = Instances(space=_space(2, turn=Real(-1, 1, shape=("N",))), realise=partial(realise, turned=True))

@@ -1,15 +1,7 @@
 r"""ProxSkip in exact arithmetic: functions, proximal operators, and steps with all coins.
 
-The regulariser is :math:`\psi(x) = \sum_a\psi_a\bigl((Rx)_a\bigr)` with a rational rotation :math:`R` of the plane
-(none on a line) and
-
-.. math:: \psi_a(y) = \lambda|y| + \tfrac12sy^2 \quad\text{for}\quad \ell \le y \le u, \qquad \infty
-   \quad\text{otherwise},
-
-so that its proximal operator is a soft threshold, a scaling and a projection, all in rational arithmetic; for
-:math:`\ell = u` along one axis and no bound along the other it is the projection onto a line, as in consensus. The
-smooth part :math:`f` is :class:`~fltheory.bounds.functions.Kinked`, tilted so that a given point is the minimiser of
-:math:`f + \psi`.
+The regulariser is :class:`~fltheory.bounds.functions.Regulariser`; the smooth part :math:`f` is
+:class:`~fltheory.bounds.functions.Kinked`, tilted so that a given point is the minimiser of :math:`f + \psi`.
 """
 
 from __future__ import annotations
@@ -20,27 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.bounds.functions import Kinked, Numbers
+from fltheory.bounds.functions import Kinked, Numbers, Regulariser
 from fltheory.bounds.space import Choice, Integer, Parameter, Params, Real
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Regulariser:
-    """The function psi; arrays have one entry per axis."""
-
-    l1: Numbers
-    square: Numbers
-    low: Numbers
-    high: Numbers
-    rotation: Numbers
-
-    def prox(self, x: Numbers, scale: Any) -> Numbers:
-        """Return the proximal operator of ``scale`` times the function."""
-        y = self.rotation.dot(x)
-        cut = scale * self.l1
-        soft = np.maximum(y - cut, 0) + np.minimum(y + cut, 0)
-        return self.rotation.T.dot(np.minimum(np.maximum(soft / (1 + scale * self.square), self.low), self.high))
-
 
 REGULARISER: dict[str, Parameter] = {
     "l1": Real(0, 3, shape=("d",)),
@@ -64,7 +37,7 @@ def regulariser(point: Params) -> Regulariser:
     elif point["bounds"] == "line":
         low = np.array([0 * far[0], *(-far[1:])])
         high = np.array([0 * far[0], *far[1:]])
-    return Regulariser(point["l1"], point["square"], low, high, rotation)
+    return Regulariser(l1=point["l1"], square=point["square"], low=low, high=high, rotation=rotation)
 
 
 SMOOTH: dict[str, Parameter] = {

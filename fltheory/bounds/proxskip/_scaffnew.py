@@ -95,7 +95,7 @@ def about(facts: Facts) -> str:
     """Return the setting in words; refuse experiments that the theorem is not about."""
     if not isinstance(facts.algorithm, Scaffnew):
         raise NotApplicable(f"the theorem is read on Scaffnew, got {facts.algorithm.title}")
-    if not facts.participation.is_stationary or not facts.participation.is_deterministic(0):
+    if not facts.everybody_completes():
         raise NotApplicable("the theorem is about clients that all take part in every step")
     return f"Scaffnew, {facts.num_clients} clients, probability {facts.algorithm.probability:g}"
 

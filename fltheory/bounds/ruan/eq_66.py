@@ -6,21 +6,19 @@ With :math:`\eta_\tau = \frac{16E}{\mu\,\mathbb E[\sum_k p_\tau^k s_\tau^k]}\,\f
 .. math:: \mathbb E[\bar\Delta_{\tau E}] \le \frac{M_\tau D}{\tau E + \gamma} + \frac{V_\tau}{(\tau E + \gamma)^2},
    \qquad
    V_\tau = \max\Bigl\{\gamma^2\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2,\ \Bigl(\frac{16E}{\mu}\Bigr)^2
-   \sum_{t=0}^{\tau-1} \frac{\mathbb E[B_t]}{(\mathbb E[\sum_k p_\tau^k s_\tau^k])^2}\Bigr\} .
+   \sum_{t=0}^{\tau-1} \frac{\mathbb E[B_t]}{(\mathbb E[\sum_k p_t^k s_t^k])^2}\Bigr\} .
 
-**Readings.** Inside the sum over :math:`t` the printed denominator carries the index :math:`\tau` of the round that is
-bounded. That is ``published``, verbatim; with :math:`t` in its place, which is what the learning rates call for, it is
-``published@index-t``. In both :math:`D`, which is not redefined, is read as the largest of its values over the rounds,
-the smallest constant with which a term :math:`z_\tau D` can be added in every round. :math:`B_\tau` is that of
-Theorem 3.1.
+**Readings.** :math:`D`, which is not redefined, is read as the largest of its values over the rounds, the smallest
+constant with which a term :math:`z_\tau D` can be added in every round. :math:`B_\tau` is that of Theorem 3.1. A scan
+of the paper has :math:`\tau` for :math:`t` in the denominators under the sum: ``published@index-tau``.
 
 **Where it fails.** The last line of (67) needs :math:`V_{\tau+1} \ge V_\tau + c_\tau` with
 :math:`c_\tau = (16E/\mu)^2\,\mathbb E[B_\tau]/(\mathbb E[\sum_k p_\tau^k s_\tau^k])^2`. A maximum of
 :math:`a = \gamma^2\,\mathbb E\|w_0^{\mathcal G} - w^*\|^2` and a sum does not grow by :math:`c_\tau` while :math:`a`
 is larger. One round suffices: with one client, :math:`E = 1`, noise that makes :math:`c_0` as large as :math:`a`, and
 a large condition number, the noise adds a third of the initial distance while the round contracts by next to nothing.
-As printed the statement fails besides when clients become more active: the noise of rounds with large learning rates is
-then divided by the larger sum of a later round.
+With the index :math:`\tau` it fails besides when clients become more active: the noise of rounds with large learning
+rates is then divided by the larger sum of a later round.
 
 **Derivation of the corrected form.** The corrected recursion (62) says, with
 :math:`Q_\tau = \sum_k\frac{(p_\tau^k)^2}{p^k}s_\tau^k` and
@@ -58,7 +56,8 @@ Instances: those of :mod:`~fltheory.bounds.ruan.theorem_3_1`, with one law of st
 one after it. By the argument above a failure needs :math:`c_0` comparable with :math:`a`, so noise is measured in units
 of :math:`L^2\|w_0 - w^*\|^2`, from none of which either part of :math:`V_\tau` vanishes; and a start along a flat
 direction with a steep one beside it, which sets the learning rate: the plane, condition numbers up to :math:`10^4`. All
-forms are searched there; eight rounds.
+forms are searched there; eight rounds. Besides, 1500 rounds with a single active client: by then the bound without
+:math:`D` is exceeded.
 
 Source: Ruan et al., AISTATS 2021, appendix A.2.1, (66) and (67).
 """
@@ -98,8 +97,6 @@ from fltheory.quadratic.problem import Quadratic
 from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.schedules import Table
 from fltheory.simulation.trajectories import Trajectories
-
-ROUNDS = 8
 
 mean_B = family(
     "mean_B_at", r"\mathbb{E}[B_{<0>}]", "expected second-order term of a round", first=0, shape=("rounds",)
@@ -151,16 +148,17 @@ def experiment(point: Params, *, smallest: bool = False) -> Experiment:
         laws=(experiments.two_values(point), experiments.two_values(point, high="high_later", q="q_later")),
         starts=(0, point["change"]),
     )
+    rounds = point["rounds"]
     participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=steps)
-    env = setting(problem, participation, point["scheme"])
+    env = setting(problem, participation, point["scheme"], rounds)
     offset, count = float(compiled(GAMMA)(env)), point["E"]
-    sums, first = (np.full(ROUNDS, env["mean_ps_min"]), 0) if smallest else (env["mean_ps_at"], 1)
-    rates = [16 * count / (env["mu"] * sums[i] * ((i + first) * count + offset)) for i in range(ROUNDS)]
+    sums, first = (np.full(rounds, env["mean_ps_min"]), 0) if smallest else (env["mean_ps_at"], 1)
+    rates = [16 * count / (env["mu"] * sums[i] * ((i + first) * count + offset)) for i in range(rounds)]
     return Experiment(
         problem=problem,
         algorithm=Ruan(scheme=point["scheme"]),
         participation=participation,
-        rounds=ROUNDS,
+        rounds=rounds,
         rate=Table(values=np.array(rates)),
     )
 
@@ -172,11 +170,11 @@ def comparable(point: Params) -> Quadratic:
     return experiments.quadratics(point, unit=known["L"] ** 2 * float(((quiet.start - known["w_star"]) ** 2).sum()))
 
 
-def setting(problem: Quadratic, participation: Participation, scheme: str) -> dict[str, Any]:
+def setting(problem: Quadratic, participation: Participation, scheme: str, rounds: int) -> dict[str, Any]:
     """Return the constants and the law of every round."""
-    phases = [experiments.law(problem, participation, Scheme(scheme), index) for index in (0, ROUNDS - 1)]
+    phases = [experiments.law(problem, participation, Scheme(scheme), index) for index in (0, rounds - 1)]
     assert isinstance(participation.steps, TimeVarying)
-    phase = (np.arange(ROUNDS) >= participation.steps.starts[1]).astype(int)
+    phase = (np.arange(rounds) >= participation.steps.starts[1]).astype(int)
     sums = np.array([one["mean_ps"] for one in phases])[phase]
     return {
         "E": participation.local_steps,
@@ -190,14 +188,14 @@ def setting(problem: Quadratic, participation: Participation, scheme: str) -> di
         "mean_ps_min": sums.min(),
         **laws_of([phases[which] for which in np.append(phase, phase[-1])]),
         "M_at": np.cumsum([0, *(phases[which]["z"] for which in phase)]),
-        "last": ROUNDS,
+        "last": rounds,
     }
 
 
 def quantities(point: Params, run: Experiment, trajectories: Trajectories, *, smallest: bool = False) -> Env:
     """Return the quantities; expectations over participation are taken round by round."""
     assert isinstance(run.problem, Quadratic)
-    env = setting(run.problem, run.participation, point["scheme"]) | experiments.along(run, trajectories)
+    env = setting(run.problem, run.participation, point["scheme"], run.rounds) | experiments.along(run, trajectories)
     phases = [env | one | {"theta": env["theta"]} for one in env["phases"]]
     as_printed, proved, of_theorem = (
         np.array([mean(one) for one in phases])[env["phase"]]
@@ -237,6 +235,19 @@ def printed(at: Any) -> Any:
     return bound(Max(gamma**2 * distance_start, (16 * E / mu) ** 2 * terms(mean_B, at)))
 
 
+LONG: Params = {
+    **experiments.one_works(rounds=1500, change=1),
+    "d": 2,
+    "high_later": np.array([0, 1]),
+    "q_later": np.ones(2),
+    "curvature": np.zeros((2, 2)),
+    "centre": np.array([[-1.0, 0.0], [1.0, 0.0]]),
+    "noise": np.ones(2),
+    "start": np.zeros(2),
+}
+"""A run on which the bias of heterogeneous participation is more than the rest of the bound."""
+
+
 def runs(*, smallest: bool = False) -> Experiments:
     """Return runs with a learning rate for every round, or with that for the smallest sum."""
     return Experiments(
@@ -244,7 +255,8 @@ def runs(*, smallest: bool = False) -> Experiments:
         space=Space(
             {
                 **experiments.clients(steps=2),
-                "change": Integer(1, ROUNDS - 1),
+                "rounds": Integer(8, 8, furthest=4000),
+                "change": Integer(1, 7),
                 "high_later": experiments.clients()["high"],
                 "q_later": Real(0, 1, shape=("N",)),
                 "d": Integer(2, 2),
@@ -256,6 +268,7 @@ def runs(*, smallest: bool = False) -> Experiments:
         experiment=functools.partial(experiment, smallest=smallest),
         quantities=functools.partial(quantities, smallest=smallest),
         moments=True,
+        begin=(LONG,),
     )
 
 
@@ -278,17 +291,17 @@ claim = Claim(
     citation=Citation("ruan", "appendix A.2.1, (66)"),
     forms=(
         Form(
-            statement=printed(tau),
+            statement=printed(t),
             where=(*sums, second_order, biases),
             over=((tau, 1, last),),
             note="the largest D of all rounds is a reading",
         ),
         Form(
-            variant="published@index-t",
-            statement=printed(t),
+            variant="published@index-tau",
+            statement=printed(tau),
             where=(*sums, second_order, biases),
             over=((tau, 1, last),),
-            note="the summands carry the index of the sum",
+            note="denominators with the index of the round that is bounded, as in a scan of the paper",
         ),
         Form(
             variant="published@section-3.2",

@@ -40,13 +40,12 @@ def about(facts: Facts) -> str:
 
 def conditions(facts: Facts) -> Sequence[Requirement]:
     """Return what the theorem assumes besides relations between symbols."""
-    pmf = facts.participation.step_pmf(0)
     spread = float(np.ptp(facts.problem.weights))
     server = _server_rate(facts)
     rates = {rate for index in range(facts.rounds) for rate in facts.experiment.rates_at(index)}
     return [
         Requirement("all clients weigh alike", spread < 1e-12, f"weights differ by {spread:g}"),
-        Requirement("all steps are completed", float(pmf[:, -1].min()) == 1.0, f"{facts.local_steps} steps"),
+        Requirement("all steps are completed", facts.completes_all_steps(), f"{facts.local_steps} steps"),
         Requirement("global step-size of at least 1", server >= 1.0, f"{server:g}"),
         Requirement("one step size", len(rates) == 1, f"{len(rates)} different"),
         *fixed_objectives(facts),

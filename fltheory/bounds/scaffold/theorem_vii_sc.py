@@ -36,6 +36,7 @@ from fltheory.algorithms.scaffold import Scaffold
 from fltheory.bounds.algebra import BigO, Env
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Kind, Sweep, Sweeps
 from fltheory.bounds.quantities import scalar
+from fltheory.bounds.scaffold._observed_scaffold import observed
 from fltheory.bounds.scaffold._symbols import K, R, S, beta, eta_g, sigma_sq, step
 from fltheory.bounds.space import Integer, Params, Real, Space
 from fltheory.bounds.symbols import N, mu
@@ -217,4 +218,5 @@ claim = Claim(
         "scaffold.lemma-13",
     ),
     check=Experiments(space=SPACE, experiment=experiment, quantities=quantities),
+    observation=observed,
 )

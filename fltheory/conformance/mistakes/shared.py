@@ -16,7 +16,7 @@ from fltheory.problems.oracle import Round
 WITH_MEMORY = ("scaffold", "feddyn", "fedgate", "vrl-sgd")
 """Algorithms that average the clients' memories with the objective weights."""
 
-UNWEIGHTED = ("signsgd", "ruan", "efl", "fedamp")
+UNWEIGHTED = ("signsgd", "ruan", "efl", "fedamp", "gossip-sgd")
 """Algorithms that do not look at the weights of the sampling design."""
 
 DISPLACED = ("fedavg", "fedprox", "scaffold", "fedgate", "mime", "mimelite")

@@ -23,6 +23,7 @@ from fltheory.errors import NotApplicable
 from fltheory.figures.graph_layout import GAP, ROW, TALL, across_of, label, rows_of, width
 from fltheory.figures.study import Data, Study
 from fltheory.figures.style import PAGE, POINTS, SYMBOLS, VERDICTS, WORDS, panels
+from fltheory.validation import composition
 from fltheory.validation import ledger as ledgers
 from fltheory.validation.decide import FULL, QUICK
 from fltheory.validation.proof_graph import layout
@@ -61,6 +62,7 @@ def compute(*, quick: bool, seed: int, ledger: Mapping[str, Any] | None, paper: 
             if id_ in graph.layer
         ],
         "edges": [list(edge) for edge in graph.edges],
+        "results": composition.totals({"claims": list(found.values())}),
     }
 
 
@@ -144,9 +146,18 @@ def caption(data: Data) -> str:
 
     resting = [id_ for id_, found in verdict.items() if found == "HOLDS" and support(id_) & failing]
     others = "".join(f", {counted[name]} {WORDS[name]}" for name in list(WORDS)[2:] if counted[name])
+    results = data["results"]
+    certain = results["proved"] + results["certified"]
+    composed = (
+        f" Of {sum(results.values())} results that hold, as printed or corrected, {certain} rest on steps that are all "
+        f"proved or certified, {results['modulo']} on others as well."
+        if certain + results["modulo"]
+        else ""
+    )
     return (
         f"Of {len(verdict)} connected statements {len(failing)} fail as printed{others}; no counterexample is found "
         f"to {counted['HOLDS']}, {len(resting)} of which rest on a failing one ({data['ledger']['effort']} effort)."
+        f"{composed}"
     )
 
 

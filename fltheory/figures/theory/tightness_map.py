@@ -71,6 +71,7 @@ def _cell(steps: int, condition: float, apart: float, rounds: int, curvatures: A
         "low": np.zeros(2, dtype=int),
         "high": np.full(2, steps),
         "q": np.full(2, FULL),
+        "rounds": rounds,
         "n": np.ones(2),
         "mu": 1.0,
         "condition": condition,
@@ -82,7 +83,7 @@ def _cell(steps: int, condition: float, apart: float, rounds: int, curvatures: A
     }
     minimiser = experiments.constants(experiments.quadratics(point))["w_star"]
     point["start"] = minimiser + np.sqrt([0.5, 0.5])
-    run = theorem_3_1.experiment(point, rounds=rounds)
+    run = theorem_3_1.experiment(point)
     found = simulate(run, engine="exact", record=Record(consensus=False, moments=True))
     env = dict(theorem_3_1.quantities(point, run, found))
     env[gamma.name] = compiled(theorem_3_1.GAMMA)(env)

@@ -81,6 +81,7 @@ class Propagation:
         self.prober = prober
         self._terms = Terms(experiment)
         self._stacked: dict[tuple[object, ...], StackedMaps] = {}
+        self._entries = 0
         self._ahead: dict[tuple[object, ...], list[RoundMap]] = {}
         self._shares = shares_of(experiment)
         self._separable = prober.oracle.separable
@@ -184,8 +185,9 @@ class Propagation:
         """Return the maps of all outcomes of a round; those not met before are probed together."""
         key = self._law_key(laws[index], index, memory)
         if key not in self._stacked:
-            if sum(maps.matrix.size for maps in self._stacked.values()) * self.prober.matrices_per_map > _HELD:
+            if self._entries * self.prober.matrices_per_map > _HELD:
                 self._stacked.clear()
+                self._entries = 0
             if key not in self._ahead:
                 wanted = {key: laws[index].works}
                 if self.prober.foresees:
@@ -194,6 +196,7 @@ class Propagation:
                 found = iter(self.prober.later_outcomes(memory, together))
                 self._ahead = {name: [next(found) for _ in works] for name, works in wanted.items()}
             self._stacked[key] = StackedMaps.of(self._ahead.pop(key), self._average_of(None, self._shares[index]))
+            self._entries += self._stacked[key].matrix.size
         return self._stacked[key]
 
     def _law_key(self, law: Law, index: int, memory: Memory) -> tuple[object, ...]:

@@ -90,6 +90,10 @@ def simulate(
     >>> simulate(experiment, engine="exact").gap.shape
     (1, 6)
     """
+    if not isinstance(experiment, Experiment):
+        raise arguments.fail("simulate", "experiment", "an fl.Experiment", experiment)
+    if not isinstance(record, Record | None):
+        raise arguments.fail("simulate", "record", "an fl.Record, such as fl.Record(models=True)", record)
     engine = arguments.choice("simulate", "engine", engine, ENGINES)
     replicates = arguments.integer("simulate", "replicates", replicates, low=1)
     seed = arguments.integer("simulate", "seed", seed, low=0)

@@ -1,4 +1,4 @@
-"""How much of what holds is proved: counts by paper and kind, from a ledger."""
+"""How much of what holds is proved, by paper and kind, and which constants may be smaller: from a ledger."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ from typing import Any
 
 from fltheory.validation.summary import KINDS
 from fltheory.validation.verdict import Strength
+
+LOOSE = 2.0
+"""Margin above which a corrected form deserves a sharper one."""
+
+
+def loose(ledger: Mapping[str, Any]) -> list[tuple[str, str, float]]:
+    """Return corrected forms that no instance comes near, without a sharp form: claim, variant and margin.
+
+    Exact bounds, lemmas and rules only: of a rate the margin is the inverse of the constant that the ``O`` stands for.
+    """
+    return [
+        (entry["id"], form["variant"], form["margin"])
+        for entry in ledger["claims"]
+        if entry["kind"] in ("lemma", "bound", "rule")
+        and not any(f["variant"].startswith("sharp") for f in entry["forms"])
+        for form in entry["forms"]
+        if form["variant"].startswith("corrected") and form["verdict"] == "HOLDS" and (form["margin"] or 0.0) > LOOSE
+    ]
 
 
 def coverage(ledger: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -40,3 +58,14 @@ def table(ledger: Mapping[str, Any]) -> list[str]:
         "|---|---|---|---|---|",
         *(f"| {row['paper']} | {row['kind']} | {row['hold']} | {row['proved']} | {row['certified']} |" for row in rows),
     ]
+
+
+def loose_in_words(ledger: Mapping[str, Any]) -> str:
+    """Return the corrected forms that no instance comes near, in one sentence; empty if there are none."""
+    found = ", ".join(f"`{id_}` {variant} ({margin:.3g})" for id_, variant, margin in loose(ledger))
+    if not found:
+        return ""
+    return (
+        f"Corrected forms without a sharp one that hold with more than a factor of {LOOSE:g} to spare on every "
+        f"instance of the search, with that factor: {found}."
+    )

@@ -9,21 +9,37 @@ some dimension, if and only if for all pairs (Taylor, Hendrickx, Glineur 2017, T
 .. math::
     f_i \ge f_j + \langle g_j, x_i - x_j\rangle + \frac{1}{2(1 - \mu/L)}\Big(\frac1L\|g_i - g_j\|^2
     + \mu\|x_i - x_j\|^2 - \frac{2\mu}{L}\langle g_j - g_i, x_j - x_i\rangle\Big) .
+
+Sub-problems with an l1 term answer with their solution :math:`p`, a subgradient :math:`s` of :math:`\|p - a\|_1` with
+which the optimality condition holds, and the sign :math:`\sigma` of :math:`p - a`. Of these it is known that
+:math:`\langle s, p - a\rangle = \langle\sigma, p - a\rangle = \|p - a\|_1`, at least the product of :math:`p - a` with
+any other subgradient or sign of either direction, and that :math:`\langle\sigma, s - \sigma\rangle = 0`; in one
+dimension, that squares are at most one. A regulariser is any convex function: its proximal points :math:`p_i` with
+subgradients :math:`u_i` have values :math:`\psi_i \ge \psi_j + \langle u_j, p_i - p_j\rangle`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from fltheory.bounds.functions import Kinked
+from fltheory.bounds.functions import Kinked, Regulariser, Solved
 from fltheory.validation.proof.translate import Untranslatable
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """A solution of a sub-problem with an l1 term: distance from the anchor, its sign, and a subgradient."""
+
+    away: Any
+    sign: sp.Symbol
+    kick: sp.Symbol
 
 
 @dataclass(slots=True)
@@ -36,12 +52,18 @@ class Answers:
         Symbols for gradients and minimisers, and for values.
     seen
         For every function its constants :math:`\mu` and :math:`L`, and points with gradient and value.
+    optima, pulled
+        Minimisers of weighted sums, and solutions of sub-problems, by what was asked.
+    proximal
+        For every regulariser by what was asked: proximal point, subgradient and value.
     """
 
     vectors: list[sp.Symbol] = field(default_factory=list)
     numbers: list[sp.Symbol] = field(default_factory=list)
     seen: dict[Any, tuple[Any, Any, dict[Any, tuple[Any, Any]]]] = field(default_factory=dict)
     optima: dict[Any, Any] = field(default_factory=dict)
+    pulled: dict[Any, tuple[Any, Pulled]] = field(default_factory=dict)
+    proximal: dict[Any, dict[Any, tuple[Any, Any, Any]]] = field(default_factory=dict)
 
     def at(self, family: Kinked, client: int, point: Any) -> tuple[Any, Any]:
         """Return gradient and value of a function at a point."""
@@ -67,23 +89,52 @@ class Answers:
             self.seen[key] = (low, high, {sp.expand(family.centre[client][0]): (zero, zero)})
         return self.seen[key]
 
-    def optimum(self, family: Kinked, weights: Any) -> Any:
-        """Return the minimiser of a weighted sum: a point at which the weighted gradients add up to nothing."""
+    def optimum(self, family: Kinked, weights: Any, tilt: Any = 0) -> Any:
+        """Return a minimiser of a weighted sum less a linear term: there weighted gradients add up to the term."""
         chosen = [(k, sp.sympify(weights[k])) for k in range(len(weights)) if weights[k] != 0]
         if not all(weight.is_Rational and weight > 0 for _, weight in chosen):
             raise Untranslatable("weights of functions that are no positive numbers")
-        if len(chosen) == 1:
+        tilt = sp.expand(tilt)
+        if len(chosen) == 1 and tilt == 0:
             return family.centre[chosen[0][0]][0]
-        key = tuple((_key(family, k), weight / chosen[0][1]) for k, weight in chosen)
+        key = tuple((_key(family, k), weight / chosen[0][1]) for k, weight in chosen), tilt / chosen[0][1]
         if key not in self.optima:
             point = self.vector()
             *others, (last, heaviest) = chosen
             for k, _ in others:
                 self.at(family, k, point)
-            rest = -sum(weight * self.at(family, k, point)[0] for k, weight in others) / heaviest
+            rest = (tilt - sum(weight * self.at(family, k, point)[0] for k, weight in others)) / heaviest
             self.function(family, last)[2][point] = (sp.expand(rest), self.number())
             self.optima[key] = point
         return self.optima[key]
+
+    def elastic(self, family: Kinked, client: int, linear: Any, anchor: Any, pull: Any, l1: Any) -> tuple[Any, Any]:
+        """Return the solution of a sub-problem with an l1 term, and the sign of its distance from the anchor."""
+        strength = sp.sympify(l1)
+        if not (strength.is_Rational and strength > 0 and sp.sympify(pull).is_Rational and pull >= 0):
+            raise Untranslatable("penalties that are no numbers")
+        key = (_key(family, client), sp.expand(linear), sp.expand(anchor), pull, l1)
+        if key not in self.pulled:
+            *_, known = self.function(family, client)
+            point, sign, kick = self.vector(), self.vector(), self.vector()
+            known[point] = (sp.expand(linear - pull * (point - anchor) - l1 * kick), self.number())
+            self.pulled[key] = (point, Pulled(sp.expand(point - anchor), sign, kick))
+        point, pulled = self.pulled[key]
+        return point, pulled.sign
+
+    def prox(self, psi: Regulariser, x: Any, scale: Any) -> Any:
+        """Return the proximal point of a regulariser."""
+        if np.shape(psi.rotation) != (1, 1) or sp.sympify(psi.rotation[0][0]) != 1:
+            raise Untranslatable("regularisers are asked along one coordinate")
+        if not (sp.sympify(scale).is_Rational and scale > 0):
+            raise Untranslatable("the scale of a regulariser is no positive number")
+        key = tuple(sp.sympify(part[0]) for part in (psi.l1, psi.square, psi.low, psi.high))
+        known = self.proximal.setdefault(key, {})
+        asked = (sp.expand(x), scale)
+        if asked not in known:
+            point = self.vector()
+            known[asked] = (point, sp.expand((x - point) / scale), self.number())
+        return known[asked][0]
 
     def vector(self) -> sp.Symbol:
         """Return a new symbol for a vector."""
@@ -95,13 +146,30 @@ class Answers:
         self.numbers.append(sp.Symbol(f"value_{len(self.numbers)}", real=True))
         return self.numbers[-1]
 
-    def inequalities(self) -> Iterator[Any]:
-        """Yield what is nonnegative, as products of vectors that stand for inner products."""
+    def inequalities(self, *, alone: bool = False) -> Iterator[Any]:
+        """Yield what is nonnegative, as products of vectors for inner products; ``alone``: in one dimension."""
         for low, high, known in self.seen.values():
             points = [(x, g, f) for x, (g, f) in known.items()]
             for (x, g, f), (y, h, e) in itertools.permutations(points, 2):
                 bent = (g - h) ** 2 / high + low * (x - y) ** 2 - 2 * low / high * (h - g) * (y - x)
                 yield sp.expand(f - e - h * (x - y) - bent / (2 * (1 - low / high)))
+        for nearest in self.proximal.values():
+            for (p, _, f), (r, u, e) in itertools.permutations(nearest.values(), 2):
+                yield sp.expand(f - e - u * (p - r))
+        pulled = [one for _, one in self.pulled.values()]
+        for one in pulled:
+            yield sp.expand(one.kick * one.away)
+            if alone:
+                yield from (1 - one.kick**2, 1 - one.sign**2, sp.expand(1 - (one.kick - one.sign) ** 2))
+        for one, other in itertools.permutations(pulled, 2):
+            for force, side in itertools.product((other.kick, other.sign), (1, -1)):
+                yield sp.expand((one.kick - side * force) * one.away)
+
+    def equations(self) -> Iterator[Any]:
+        """Yield what is zero, in the same way."""
+        for _, one in self.pulled.values():
+            yield sp.expand((one.kick - one.sign) * one.away)
+            yield sp.expand((one.kick - one.sign) * one.sign)
 
 
 def _key(family: Kinked, client: int) -> tuple[Any, ...]:
@@ -109,34 +177,61 @@ def _key(family: Kinked, client: int) -> tuple[Any, ...]:
     return tuple(sp.sympify(part[client][0]) for part in (family.centre, family.knot, family.left, family.right))
 
 
+def _column(entries: list[Any]) -> Any:
+    made = np.empty((len(entries), 1), dtype=object)
+    made[:, 0] = entries
+    return made
+
+
 @contextlib.contextmanager
 def any_functions() -> Iterator[Answers]:
     """Let functions that are made meanwhile be any of their class."""
     answers = Answers()
-    usual = {name: getattr(Kinked, name) for name in ("value", "gradient", "minimiser")}
+
+    def everywhere(w: Any, answer: Callable[[Any], Any]) -> Any:
+        points = np.asarray(w, dtype=object)
+        made = np.empty(points.shape[:-1], dtype=object)
+        for place in np.ndindex(made.shape):
+            made[place] = answer(points[(*place, 0)])
+        return made
 
     def gradient(self: Kinked, client: int, w: Any) -> Any:
-        points = np.asarray(w, dtype=object)
-        made = np.empty(points.shape, dtype=object)
-        for place in np.ndindex(points.shape[:-1]):
-            made[(*place, 0)] = answers.at(self, int(client), points[(*place, 0)])[0]
-        return made
+        return everywhere(w, lambda point: answers.at(self, int(client), point)[0])[..., None]
 
     def value(self: Kinked, client: int, w: Any) -> Any:
-        points = np.asarray(w, dtype=object)
-        if points.ndim != 1:
-            raise Untranslatable("values at several points at once")
-        return answers.at(self, int(client), points[0])[1]
+        return everywhere(w, lambda point: answers.at(self, int(client), point)[1])[()]
 
     def minimiser(self: Kinked, weights: Any) -> Any:
-        made = np.empty(1, dtype=object)
-        made[0] = answers.optimum(self, weights)
-        return made
+        return _column([answers.optimum(self, weights)])[0]
 
-    for name, method in (("value", value), ("gradient", gradient), ("minimiser", minimiser)):
-        setattr(Kinked, name, method)
+    def gradients(self: Kinked, w: Any) -> Any:
+        rows = np.broadcast_to(np.asarray(w, dtype=object), np.shape(self.centre))
+        return _column([answers.at(self, k, row[0])[0] for k, row in enumerate(rows)])
+
+    def mean(self: Kinked, w: Any) -> Any:
+        count = len(self.centre)
+        return np.asarray(sum(value(self, k, w) for k in range(count)) * sp.Rational(1, count), dtype=object)
+
+    def elastic(self: Kinked, linear: Any, anchor: Any, *, pull: Any, l1: Any) -> Solved:
+        anchors = np.broadcast_to(np.asarray(anchor, dtype=object), np.shape(self.centre))
+        both = [answers.elastic(self, k, linear[k][0], row[0], pull, l1) for k, row in enumerate(anchors)]
+        return Solved(_column([point for point, _ in both]), _column([sign for _, sign in both]))
+
+    def stationary(self: Kinked, tilt: Any = None) -> Any:
+        count = len(self.centre)
+        total = 0 if tilt is None else count * tilt[0]
+        return _column([answers.optimum(self, [1] * count, total)])[0]
+
+    def prox(self: Regulariser, x: Any, scale: Any) -> Any:
+        return _column([answers.prox(self, x[0], scale)])[0]
+
+    asked = {Kinked: (gradient, value, minimiser, gradients, mean, elastic, stationary), Regulariser: (prox,)}
+    usual = [(owner, one.__name__, getattr(owner, one.__name__)) for owner, all_ in asked.items() for one in all_]
+    for owner, several in asked.items():
+        for method in several:
+            setattr(owner, method.__name__, method)
     try:
         yield answers
     finally:
-        for name, method in usual.items():
-            setattr(Kinked, name, method)
+        for owner, name, before in usual:
+            setattr(owner, name, before)

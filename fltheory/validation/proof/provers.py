@@ -202,7 +202,7 @@ def in_words(scopes: Sequence[Scope]) -> str:
     return ", ".join(f"{name} = {', '.join(map(str, shown))}" for name, shown in values.items())
 
 
-PROVERS: tuple[Prover, ...] = (Scalar(), Sizes(), OnInstances(), WorstCase())
+PROVERS: tuple[Prover, ...] = (Scalar(), Sizes(), OnInstances(), WorstCase(), WorstCase(alone=True))
 """All provers, those that prove most first."""
 
 
@@ -211,7 +211,7 @@ def attempt(
 ) -> Certificate | None:
     """Return a certificate for a form, if a prover finds one in time; ``None`` otherwise."""
     end = time.perf_counter() + seconds
-    able = [(prover, scopes) for prover in provers if (scopes := prover.scopes(form, hypotheses))]
+    able = [(prover, scopes) for prover in _ordered(provers, form) if (scopes := prover.scopes(form, hypotheses))]
     for place, (prover, scopes) in enumerate(able):
         # Every prover has its share of the time that is left.
         now = time.perf_counter()
@@ -231,6 +231,12 @@ def attempt(
                 parts=parts,
             )
     return None
+
+
+def _ordered(provers: Iterable[Prover], form: Form) -> list[Prover]:
+    """Return provers as they are tried: for inequalities, all vectors come before all values of the parameters."""
+    equations = all(isinstance(relation, sp.Eq) for relation in form.relations)
+    return sorted(provers, key=lambda prover: not equations and prover.name == OnInstances.name)
 
 
 def _settled(
@@ -346,6 +352,6 @@ def _refused(problem: Sequent, part: Mapping[str, Any], means: str, seconds: flo
     if "text" not in part or part["text"] != smt.text(problem):
         return "a part proves nothing"
     if not smt.available("z3"):
-        return "z3 is not installed, which has to repeat its answer; install it with: pip install 'fltheory[proof]'"
+        return "z3 is not installed, which has to repeat its answer; install it with: pip install --editable '.[proof]'"
     answer = smt.solve("z3", part["text"], seconds=seconds)
     return "" if answer == "unsat" else f"z3 does not repeat its answer: {answer}"

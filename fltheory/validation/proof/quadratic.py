@@ -194,6 +194,11 @@ class _Program:
                 program.solve(solver=cp.CLARABEL, **_PRECISE)
         except (cp.error.SolverError, ValueError):
             return None
+        except BaseException as error:
+            # A panic of the solver, which is written in Rust, is no exception of Python's; it has no public type.
+            if type(error).__name__ != "PanicException":
+                raise
+            return None
         if weights.value is None or program.status not in ("optimal", "optimal_inaccurate"):
             return None
         return np.asarray(weights.value, dtype=float)

@@ -1,6 +1,6 @@
 """Polynomial problems for decision procedures: SMT-LIB text, z3, and cvc5 as a second opinion.
 
-Both are extras (``pip install 'fltheory[proof]'``); without them nothing here finds or replays anything.
+Both are extras (``pip install --editable '.[proof]'``); without them nothing here finds or replays anything.
 """
 
 from __future__ import annotations

@@ -4,13 +4,18 @@ The code that makes an instance is run along one coordinate, whose entries are s
 any of their class (:mod:`~fltheory.validation.proof.function_classes`). A product of two vectors is their inner
 product, so every relation has to be linear in products of two vectors and in numbers: whatever else the code might do
 with a coordinate (a sign, a maximum, a third factor) is refused. Sizes and parameters are numbers that the
-certificate states.
+certificate states. Parameters that only shape one function of a class (knots, slopes in between, l1 weights) are
+symbols that no relation may contain.
+
+In one dimension more can be read: coordinates are products with the unit vector, so that code may compare them and
+constants may be added to them, and the number of dimensions is one.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from typing import Any
 
@@ -55,6 +60,9 @@ MOST_PATHS = 20
 MOST_TERMS = 20000
 """Operations in a relation."""
 
+UNIT = "unit"
+"""Symbol for the unit vector of one dimension."""
+
 _FRACTIONS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
 """Places within the ranges of the parameters."""
 
@@ -62,18 +70,21 @@ Scope = Mapping[str, Any]
 
 
 class WorstCase:
-    """Statements over classes of functions, at stated sizes and parameters."""
+    """Statements over classes of functions, at stated sizes and parameters; ``alone``: in one dimension."""
 
-    name = "worst-case"
     strength = Strength.CERTIFIED
     means = "quadratic"
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self.alone = alone
+        self.name = "worst-case-on-a-line" if alone else "worst-case"
 
     def scopes(self, form: Form, hypotheses: Hypotheses) -> list[Scope]:
         """Return sizes and parameters, if the check makes instances of vectors without rounding."""
         check = hypotheses.check
         if not isinstance(check, Instances) or not check.rational or not _vectors(check.space):
             return []
-        if DIMENSION in {quantity.name for quantity in form.quantities()}:
+        if not self.alone and _of_coordinates(form):
             return []
         cases = _discrete(check.space)
         repeated = cases * -(-FEWEST // len(cases))
@@ -93,7 +104,7 @@ class WorstCase:
         check = hypotheses.check
         if not isinstance(check, Instances):
             raise Untranslatable("no instances")
-        point, vectors = _point(check.space, scope)
+        point, vectors, _ = _point(check.space, scope)
         found: list[Sequent] = []
 
         def compute() -> tuple[list[Relational], list[Relational], Answers]:
@@ -109,7 +120,7 @@ class WorstCase:
             return known, goals, answers
 
         for (known, goals, answers), conditions in instances.paths(compute, most=MOST_PATHS):
-            found += _sequents(conditions, known, goals, answers, [*vectors, *answers.vectors])
+            found += _sequents(conditions, known, goals, answers, [*vectors, *answers.vectors], alone=self.alone)
         if not found:
             raise Untranslatable("there is no instance with these parameters")
         return found
@@ -121,7 +132,14 @@ class WorstCase:
             for scope in scopes
         )
         functions = any(quantity.role.value == "function" for quantity in form.quantities())
-        return ("all functions of the class, " if functions else "") + f"all vectors of any dimension, at {cases}"
+        vectors = "all vectors of one dimension" if self.alone else "all vectors of any dimension"
+        return ("all functions of the class, " if functions else "") + f"{vectors}, at {cases}"
+
+
+def _of_coordinates(form: Form) -> bool:
+    """Return whether a form is about single coordinates, or about how many there are."""
+    coordinates = any(form.unfolded(side).has(sp.Abs) for relation in form.relations for side in relation.args)
+    return coordinates or DIMENSION in {quantity.name for quantity in form.quantities()}
 
 
 def _shown(value: Any) -> str:
@@ -132,19 +150,16 @@ def _shown(value: Any) -> str:
 
 
 def _vectors(space: Space) -> list[str]:
-    """Return the parameters that are vectors; none if the space has coordinates that are no vectors."""
+    """Return the parameters that are vectors: their last axis is the dimension, and their range has no direction."""
     if not isinstance(space.parameters.get(DIMENSION), Integer):
         return []
-    found = []
-    for name in space.reals():
-        parameter = space.parameters[name]
-        assert isinstance(parameter, Real)
-        if DIMENSION not in parameter.shape or name in SLOPES:
-            continue
-        if parameter.shape[-1] != DIMENSION or parameter.low != -parameter.high:
-            return []
-        found.append(name)
-    return found
+    return [name for name, p in _along(space) if p.shape[-1] == DIMENSION and p.low == -p.high and name not in SLOPES]
+
+
+def _along(space: Space) -> list[tuple[str, Real]]:
+    """Return the parameters with an axis for the coordinates."""
+    reals = [(name, parameter) for name, parameter in space.items() if isinstance(parameter, Real)]
+    return [(name, parameter) for name, parameter in reals if DIMENSION in parameter.shape]
 
 
 def _discrete(space: Space) -> list[dict[str, Any]]:
@@ -165,8 +180,9 @@ def _discrete(space: Space) -> list[dict[str, Any]]:
 
 def _makes_instance(check: Instances, scope: Scope) -> bool:
     """Return whether there is an instance with these parameters: at some vectors, in floats."""
-    point, symbols = _point(check.space, scope)
-    swap = {symbol: number % 7 - 3 for number, symbol in enumerate(symbols)}
+    point, symbols, shapes = _point(check.space, scope)
+    swap: dict[Any, Any] = {symbol: number % 7 - 3 for number, symbol in enumerate(symbols)}
+    swap |= {symbol: parameter.at(0.5) for symbol, parameter in shapes.items()}
     some: dict[str, Any] = {}
     for name, value in point.items():
         if not isinstance(check.space.parameters[name], Real):
@@ -205,13 +221,19 @@ def _whole(space: Space, name: str, sizes: dict[str, Any], mixed: bool) -> list[
 
 
 def _numbers(space: Space, discrete: Mapping[str, Any], turn: int) -> dict[str, Any]:
-    """Return values of the parameters that are no vectors, as text; each case has others."""
-    vectors = _vectors(space)
+    """Return values of the parameters that are no vectors, as text; each case has others.
+
+    Slopes between zero and one are shares, and the class is whole; others bound the class, and are stated.
+    """
+    along = dict(_along(space))
     found: dict[str, Any] = {}
     for order, name in enumerate(space.reals()):
         parameter = space.parameters[name]
         assert isinstance(parameter, Real)
-        if name in vectors or (name in SLOPES and DIMENSION in parameter.shape):
+        if name in along:
+            if name in SLOPES and parameter.high != 1:
+                low = (Fraction(0), *_FRACTIONS[1:])[turn % len(_FRACTIONS)]
+                found[name] = str(_steepest(parameter) * (1 if SLOPES[name] else low))
             continue
         shape = space.shape(name, discrete)
         entries = np.empty(shape, dtype=object)
@@ -237,11 +259,17 @@ def _inside(parameter: Real, fraction: Fraction) -> Fraction:
     return highest
 
 
-def _point(space: Space, scope: Scope) -> tuple[ExactPoint, list[sp.Symbol]]:
-    """Return a point with a symbol for every vector, and these symbols."""
+def _steepest(parameter: Real) -> Fraction:
+    """Return the upper end of a range, as it is written."""
+    return Fraction(str(parameter.high))
+
+
+def _point(space: Space, scope: Scope) -> tuple[ExactPoint, list[sp.Symbol], dict[sp.Symbol, Real]]:
+    """Return a point with symbols for vectors and for what shapes functions; the vectors, and the ranges of shapes."""
     made: dict[str, Any] = {}
     symbols: list[sp.Symbol] = []
-    vectors = _vectors(space)
+    shapes: dict[sp.Symbol, Real] = {}
+    vectors, along = _vectors(space), dict(_along(space))
     for name, parameter in space.items():
         if not isinstance(parameter, Real):
             value = scope[name]
@@ -255,15 +283,18 @@ def _point(space: Space, scope: Scope) -> tuple[ExactPoint, list[sp.Symbol]]:
                 # values would be along one coordinate.
                 array[at] = sp.Symbol("_".join([name, *map(str, at)]))
                 symbols.append(array[at])
-            elif name not in scope:
-                array[at] = sp.Integer(SLOPES[name])
+            elif name in SLOPES and name in along:
+                array[at] = sp.Rational(scope.get(name, SLOPES[name]))
+            elif name in along:
+                array[at] = sp.Symbol("_".join(["shape", name, *map(str, at)]))
+                shapes[array[at]] = parameter
             else:
                 text = scope[name]
                 for place in at:
                     text = text[place]
                 array[at] = sp.Rational(text)
         made[name] = array if shape else array[()]
-    return ExactPoint(made), symbols
+    return ExactPoint(made), symbols, shapes
 
 
 # Problems
@@ -275,41 +306,72 @@ def _sequents(
     goals: Sequence[Relational],
     answers: Answers,
     vectors: Sequence[sp.Symbol],
+    *,
+    alone: bool,
 ) -> Iterator[Sequent]:
     """Yield the problems along one path; what the code has compared has to be numbers, not coordinates."""
-    symbols = [*vectors, *answers.numbers]
+    unit = [sp.Symbol(UNIT)] if alone else []
+    symbols = [*vectors, *unit, *answers.numbers]
     names = {symbol: sp.Symbol(symbol.name) for symbol in symbols}
     ring = ring_of(symbol.name for symbol in symbols)
-    count = len(vectors)
-    facts = [Fact(_element(e, ring, names, count), Sign.NONNEGATIVE) for e in answers.inequalities()]
+    count = len(vectors) + len(unit)
+    read = functools.partial(_fact, ring=ring, names=names, count=count, alone=alone)
+    facts = [read(sp.Ge(e, 0, evaluate=False)) for e in answers.inequalities(alone=alone)]
+    facts += [read(sp.Eq(e, 0, evaluate=False)) for e in answers.equations()]
+    if alone:
+        facts.append(Fact(ring.gens[count - 1] ** 2 - 1, Sign.ZERO))
     for relation in conditions:
-        fact = _fact(relation, ring, names, count)
+        fact = read(relation)
         if _directed(fact, count):
             raise Untranslatable(f"the code compares coordinates: {relation}")
         facts.append(fact)
-    for relation in known:
+    for relation in (part for one in known for part in _without_norms(one)):
         try:
-            fact = _fact(relation, ring, names, count)
+            fact = read(relation)
         except Untranslatable:
             continue  # a hypothesis that is not used
-        if _directed(fact, count):
-            continue
-        if fact.polynomial.is_ground:
-            value = fact.polynomial.coeff(1)
-            if value < 0 or (value != 0 and fact.sign is Sign.ZERO):
-                raise Untranslatable(f"an assumption fails at these parameters: {relation}")
-            continue
-        if fact not in facts:
-            facts.append(fact)
-    for relation in goals:
-        goal = _fact(relation, ring, names, count)
-        if goal.sign is not Sign.ZERO and _directed(goal, count):
-            raise Untranslatable(f"a relation between coordinates: {relation}")
-        if goal.sign is Sign.ZERO and goal.polynomial:
+        facts += _consequences(fact, relation, count)
+    facts = list(dict.fromkeys(facts))
+    for relation in (part for one in goals for part in _without_norms(one)):
+        goal = read(relation)
+        if _directed(goal, count):
+            if goal.sign is not Sign.ZERO:
+                raise Untranslatable(f"a relation between coordinates: {relation}")
+            yield Sequent(ring, tuple(facts), Fact(-(goal.polynomial**2), Sign.NONNEGATIVE))
+        elif goal.sign is Sign.ZERO and goal.polynomial:
             for side in (1, -1):
                 yield Sequent(ring, tuple(facts), Fact(goal.polynomial * side, Sign.NONNEGATIVE))
         else:
             yield Sequent(ring, tuple(facts), goal)
+
+
+def _consequences(fact: Fact, relation: Relational, count: int) -> list[Fact]:
+    """Return what a hypothesis says of numbers and products of vectors; nothing if it is plainly true."""
+    if _directed(fact, count):
+        # A vector that is zero has no product with any other.
+        vectors = fact.polynomial.ring.gens[:count] if fact.sign is Sign.ZERO else ()
+        return [Fact(fact.polynomial * vector, Sign.ZERO) for vector in vectors]
+    if not fact.polynomial.is_ground:
+        return [fact]
+    value = fact.polynomial.coeff(1)
+    if value < 0 or (value != 0 and fact.sign is Sign.ZERO):
+        raise Untranslatable(f"an assumption fails at these parameters: {relation}")
+    return []
+
+
+def _without_norms(relation: Relational) -> Iterator[Relational]:
+    """Yield relations that say the same as one: norms that add up to zero are those of vectors that are zero."""
+    if not isinstance(relation, Equality) or relation.rhs != 0:
+        yield relation
+        return
+    parts = [term.as_coeff_Mul() for term in sp.Add.make_args(relation.lhs)]
+    if not all(weight > 0 and isinstance(root, sp.Pow) and root.exp == sp.Rational(1, 2) for weight, root in parts):
+        yield relation
+        return
+    for _, root in parts:
+        inside = root.base
+        square = isinstance(inside, sp.Pow) and inside.exp == 2
+        yield sp.Eq(inside.base if square else inside, 0, evaluate=False)
 
 
 def _directed(fact: Fact, count: int) -> bool:
@@ -317,27 +379,27 @@ def _directed(fact: Fact, count: int) -> bool:
     return any(sum(monomial[:count]) == 1 for monomial in fact.polynomial.monoms())
 
 
-def _fact(relation: Relational, ring: Any, names: Mapping[Any, Any], count: int) -> Fact:
+def _fact(relation: Relational, *, ring: Any, names: Mapping[Any, Any], count: int, alone: bool) -> Fact:
     """Return a relation as a polynomial that is zero or not negative."""
     if isinstance(relation, Equality):
-        return Fact(_element(relation.lhs - relation.rhs, ring, names, count), Sign.ZERO)
+        return Fact(_element(relation.lhs - relation.rhs, ring, names, count, alone=alone), Sign.ZERO)
     if isinstance(relation, sp.Ge | sp.Gt):
         low, high = relation.rhs, relation.lhs
     elif isinstance(relation, sp.Le | sp.Lt):
         low, high = relation.lhs, relation.rhs
     else:
         raise Untranslatable(f"{relation} is no inequality")
-    squares = [_squared(side) for side in (low, high)]
+    squares = [_squared(side, alone=alone) for side in (low, high)]
     if any(_roots(side) for side in (low, high)) and None not in squares:
         low, high = squares
-    return Fact(_element(high - low, ring, names, count), Sign.NONNEGATIVE)
+    return Fact(_element(high - low, ring, names, count, alone=alone), Sign.NONNEGATIVE)
 
 
 def _roots(expression: Any) -> bool:
-    return any(not power.exp.is_Integer for power in expression.atoms(sp.Pow))
+    return expression.has(sp.Abs) or any(not power.exp.is_Integer for power in expression.atoms(sp.Pow))
 
 
-def _squared(expression: Any) -> Any:
+def _squared(expression: Any, *, alone: bool) -> Any:
     """Return the square of a product of roots and norms with a number that is not negative; ``None`` for others."""
     total: Any = sp.Integer(1)
     for factor in sp.Mul.make_args(sp.sympify(expression)):
@@ -345,22 +407,57 @@ def _squared(expression: Any) -> Any:
             total *= factor**2
         elif isinstance(factor, sp.Pow) and (2 * factor.exp).is_Integer and not factor.exp.is_Integer:
             total *= factor.base ** (2 * factor.exp)
+        elif alone and isinstance(factor, sp.Abs):
+            total *= factor.args[0] ** 2
         else:
             return None
     return total
 
 
-def _element(expression: Any, ring: Any, names: Mapping[Any, Any], count: int) -> Any:
-    """Return a polynomial that is linear in products of two vectors, or in vectors, and in numbers."""
+def _element(expression: Any, ring: Any, names: Mapping[Any, Any], count: int, *, alone: bool) -> Any:
+    """Return a polynomial that is linear in products of two vectors, or in vectors, and in numbers.
+
+    In one dimension a coordinate is the product with the unit vector, the last of the vectors.
+    """
     whole = {n: sp.Integer(int(n)) for n in expression.atoms(sp.Float) if float(n).is_integer()}
     plain = expression.xreplace(whole)
     if plain.count_ops() > MOST_TERMS:
         raise Untranslatable("a relation that is too long")
+    if not alone:
+        _degrees(plain, {symbol for symbol in names if names[symbol] in ring.symbols[:count]})
     try:
         made = ring.from_expr(sp.expand(plain).xreplace(dict(names)))
     except (ValueError, TypeError, KeyError) as error:
         raise Untranslatable(f"{plain} is no polynomial") from error
+    if alone:
+        unit = ring.gens[count - 1]
+        made = sum((part * unit if sum(m[:count]) == 1 else part for m, part in _parts(made, ring)), start=ring.zero)
     kinds = {(sum(monomial[:count]), sum(monomial[count:])) for monomial in made.monoms()}
     if not (kinds <= {(0, 0), (2, 0), (0, 1)} or kinds <= {(1, 0)}):
         raise Untranslatable("a relation that is not linear in inner products and values")
     return made
+
+
+def _degrees(expression: Any, vectors: Set[Any]) -> set[Any]:
+    """Return in how many vectors the terms of an expression are linear; refuse constants that are added to vectors.
+
+    The code runs along one coordinate, where the sum of a vector and a constant looks like any other. In more
+    dimensions nobody knows what the constant would be, even if it cancels later.
+    """
+    if not expression.args:
+        return {1 if expression in vectors else 0}
+    parts = [_degrees(part, vectors) for part in expression.args]
+    if isinstance(expression, sp.Mul):
+        return {sum(choice) for choice in itertools.product(*parts)}
+    if isinstance(expression, sp.Pow) and expression.exp.is_Rational:
+        return {expression.exp * degree for degree in parts[0]}
+    found = set().union(*parts)
+    if isinstance(expression, sp.Add) and 1 in found and len(found) > 1:
+        raise Untranslatable("a constant is added to a vector")
+    return found
+
+
+def _parts(polynomial: Any, ring: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the monomials of a polynomial, with the terms that they stand in."""
+    for monomial, value in polynomial.terms():
+        yield monomial, ring.from_dict({monomial: value})

@@ -74,32 +74,37 @@ INTERRUPTED = """
 import os, signal, sys, time
 from multiprocessing import forkserver
 from fltheory._internal.processes import in_processes
+from fltheory.cli.streams import ended_as_interrupted
 
+number = getattr(signal, sys.argv[1])
 connect = forkserver.connect_to_new_process
 
 def pressed(fds):
     made = connect(fds)
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), number)
     time.sleep(0.1)
     return made
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for what runs in the background
+    # Shells ignore some of them for what runs in the background.
+    signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     forkserver.connect_to_new_process = pressed
     forkserver._forkserver.connect_to_new_process = pressed
-    try:
-        list(in_processes([(5,), (5,)], time.sleep, 2))
-    except KeyboardInterrupt:
-        sys.exit(130)
+    with ended_as_interrupted() as endings:
+        try:
+            list(in_processes([(5,), (5,)], time.sleep, 2))
+        except KeyboardInterrupt:
+            sys.exit(endings.code(130))
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
-def test_ctrl_c_while_processes_start_leaves_no_complaint(tmp_path):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_to_be_ended_while_processes_start_leaves_no_complaint(tmp_path, name):
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr) == (130, "")
+    done = subprocess.run([sys.executable, script, name], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (128 + getattr(signal, name), "")
 
 
 def test_a_killed_process_costs_nothing_and_a_task_that_kills_twice_only_itself(tmp_path):

@@ -9,7 +9,6 @@ from fltheory import Experiment, Participation, noisy_quadratic, simulate
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.bounds.cfl._moments import Moments
-from fltheory.bounds.fen._prox import gradients, prox
 from fltheory.bounds.functions import Kinked
 from fltheory.errors import InvalidParameter
 from fltheory.quadratic.gradient_norms import local_gradient_sq
@@ -25,7 +24,8 @@ def test_the_elastic_net_step_solves_its_problem(seed):
     rng = np.random.default_rng(seed)
     centre, linear, anchor = rng.normal(size=(1, 3)), rng.normal(size=(1, 3)), rng.normal(size=3)
     slopes = rng.uniform(0.5, 3, size=(1, 3))
-    found = prox(Kinked(centre=centre, knot=centre, left=slopes, right=slopes), linear, anchor, pull=0.7, l1=0.4)[0]
+    one = Kinked(centre=centre, knot=centre, left=slopes, right=slopes)
+    found = one.elastic(linear, anchor, pull=0.7, l1=0.4).at[0]
     w = cp.Variable(3)
     smooth = cp.sum(cp.multiply(slopes[0] / 2, cp.square(w - centre[0]))) - linear[0] @ w
     problem = cp.Problem(cp.Minimize(smooth + 0.35 * cp.sum_squares(w - anchor) + 0.4 * cp.norm1(w - anchor)))
@@ -37,10 +37,10 @@ def test_the_elastic_net_step_holds_coordinates_exactly():
     rng = np.random.default_rng(5)
     clients = Kinked(**{name: rng.uniform(0.1, 2, size=(4, 6)) for name in ("centre", "knot", "left", "right")})
     anchor = rng.uniform(0.1, 2, size=6)
-    found = prox(clients, np.zeros((4, 6)), anchor, pull=1.0, l1=0.5)
+    found = clients.elastic(np.zeros((4, 6)), anchor, pull=1.0, l1=0.5).at
     held = found == anchor
     assert 0 < held.sum() < held.size
-    pulled = gradients(clients, found) + (found - anchor)
+    pulled = clients.gradients(found) + (found - anchor)
     np.testing.assert_allclose(pulled[~held], -0.5 * np.sign(found - anchor)[~held], atol=1e-12)
     assert np.abs(pulled[held]).max() <= 0.5
 

@@ -5,7 +5,6 @@ import pytest
 
 from fltheory.algorithms.fen_feddyn import FedElasticNet3
 from fltheory.bounds.fen import theorem_3_1
-from fltheory.bounds.fen._prox import prox
 from fltheory.bounds.fen._round import Algorithm3
 from fltheory.bounds.functions import Kinked
 from fltheory.bounds.space import exact
@@ -114,7 +113,7 @@ def test_kinked_sub_problems_are_solved_and_hold_coordinates(seed):
     left, right = rng.uniform(0.05, 2, size=(2, 1, 6))
     linear, anchor = rng.normal(size=(1, 6)), rng.normal(size=6)
     clients = Kinked(centre=centre, knot=knot, left=left, right=right)
-    found = prox(clients, linear, anchor, pull=0.7, l1=1.0)[0]
+    found = clients.elastic(linear, anchor, pull=0.7, l1=1.0).at[0]
     w = cp.Variable(6)
     away = w - knot[0]
     bent = left[0] * np.minimum(centre - knot, 0)[0] + right[0] * np.maximum(centre - knot, 0)[0]

@@ -15,6 +15,7 @@ from fltheory.conformance.mistakes import (
     fedgate,
     fednova,
     fedopt,
+    gossip_sgd,
     listed,
     mime,
     own_variants,
@@ -27,8 +28,8 @@ from fltheory.conformance.reference import trace
 from fltheory.conformance.variants import Kind, mistake
 from tests.handwritten import TELLING, WRITTEN, fedavg, local_sgd, shares
 
-# Of one client only, with random numbers of its own, and without a server that could use other weights.
-NOT_EXAMINED = {"continual", "gossip-sgd", "scaffnew"}
+# Of one client only, and with random numbers of its own.
+NOT_EXAMINED = {"continual", "scaffnew"}
 EXAMINED = sorted(set(registry.algorithms()) - NOT_EXAMINED)
 SEPARATION = 5e-5
 """Smallest difference between two variants on some instance: far above rounding, below it only in single precision."""
@@ -76,6 +77,7 @@ WITHOUT_CHANGES = {
     "fedgate": fedgate.tracking_round(),
     "vrl-sgd": fedgate.tracking_round(),
     "fedopt": fedopt.fedopt_round(),
+    "gossip-sgd": gossip_sgd.gossip_round(),
     "fedavgm": fedavgm_round(),
     "pfedme": pfedme_round(),
 }

@@ -51,7 +51,7 @@ REFUSED = {
     "replicates": ({"replicates": 10**8}, r"configuration:3: .*replicates must be at most about \d+.* GB of memory"),
     "clients": ({"clients": 10**9}, r"configuration:8: .*num_clients must be .*160 GB .*got num_clients=1000000000"),
     "steps": ({"steps": 10**9}, r"configuration:11: .*local_steps must be at most about \d+.*got local_steps="),
-    "rotated": ({"dim": 20_000}, r"configuration:7: .*dim must be at most about 11000, .*12\.8 GB .*set rotated to"),
+    "rotated": ({"dim": 20_000}, r"configuration:7: .*dim must be at most about 11000.*12\.8 GB .*set reflections to"),
     "dim": ({"dim": 10**9, "rotated": "false"}, r"dim must be at most about \d+, .*got dim=1000000000"),
     "months": ({"rounds": 10**6, "steps": 10**8, "replicates": 10, "engine": "reference"}, r"since the run takes "),
 }  # fmt: skip

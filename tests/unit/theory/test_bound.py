@@ -127,12 +127,38 @@ def test_an_unknown_symbol_gets_the_nearest_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"), [({"mu": 0.0}, "not finite"), ({"Gamma": [0.1]}, "Gamma has 1 entry along clients")]
+    ("wrong", "message"),
+    [
+        ({"mu": 0.0}, "not finite"),
+        ({"N": 3}, "2 entries along clients, fewer than are asked for"),
+        ({"Gamma": [0.1]}, "all arrays over clients must be equally long, got 2 in p and 1 in Gamma"),
+        ({"p": [0.2, 0.3, 0.5]}, "all arrays over clients must be equally long, got 3 in p and 2 in p_drawn"),
+        ({"chance": [0.5, 0.5]}, "all arrays over outcomes must be equally long"),
+        ({"mu": -1.0}, r"a number, nonnegative, got -1.0"),
+        ({"mu": np.nan}, r"mu \(.*got nan; it must not be NaN"),
+        ({"mu": "one"}, r"mu \(.*a number, nonnegative, got 'one'"),
+        ({"mu": 1j}, r"mu \(.*got 1j"),
+        ({"mu": {}}, r"mu \(.*got {}"),
+        ({"E": 2.5}, r"E \(.*a number, integer>=1, got 2.5"),
+        ({"p": [-1, 2]}, r"an array \(clients,\), probability, got \[-1, 2\]"),
+        ({"p": [0.5, np.nan]}, r"p \(.*must not be NaN"),
+        ({"p": 0.5}, "got 0.5 without the axis of clients"),
+        ({"Gamma": [[1.0], [2.0, 3.0]]}, r"Gamma \(.*got \[\[1.0\], \[2.0, 3.0\]\]"),
+        ({"tau": [1.0, np.nan]}, r"tau \(.*must not be NaN"),
+        ({"L": [1.0, 2.0], "tau": [1, 2, 3]}, r"shapes that broadcast against each other, got .*\(2,\).*\(3,\)"),
+    ],
 )
 def test_what_cannot_be_evaluated_is_no_number(wrong: dict[str, object], message: str) -> None:
     function = fl.theorem("ruan.theorem-3.1").bound("corrected").function()
     with pytest.raises(fl.InvalidParameter, match=message):
         function(**{**KNOWN, "tau": 1, **wrong})
+
+
+def test_arguments_of_another_type_are_refused_with_words() -> None:
+    with pytest.raises(fl.InvalidParameter, match=r"named by its id, such as .*, got 3"):
+        fl.theorem(3)  # type: ignore[arg-type]
+    with pytest.raises(fl.InvalidParameter, match=r"bound.part must be an integer in \[0, 0\], got part='x'"):
+        fl.theorem("ruan.theorem-3.1").bound(part="x")  # type: ignore[arg-type]
 
 
 def test_a_rate_is_evaluated_with_constant_one_and_says_so() -> None:
@@ -155,6 +181,7 @@ def test_how_it_is_shown() -> None:
     theorem = fl.theorem("ruan.theorem-3.1")
     assert len(repr(theorem)) < 150
     assert len(repr(theorem.bound())) < 400
+    assert repr(theorem.forms["corrected"]) == "Form('corrected', 1 relation, 7 definitions)"
     assert theorem.bound()._repr_latex_().startswith(r"$\displaystyle")
     assert theorem.forms["published"]._repr_latex_().startswith(r"$\displaystyle")
     assert "<table>" in theorem._repr_html_()

@@ -1,6 +1,7 @@
 """Verdicts that are kept: taken over only where the same code would find the same."""
 
 import json
+import os
 import pickle
 import shutil
 from pathlib import Path
@@ -81,6 +82,16 @@ def test_verdicts_of_old_code_are_forgotten(folder, tmp_path, monkeypatch):
     kept = {path.name for path in (tmp_path / "cache" / "verdicts").iterdir()}
     assert len(kept) == cache.GENERATIONS
     assert f"state-{cache.GENERATIONS + 1}" in kept
+
+
+def test_verdicts_of_this_code_stay_when_the_clock_goes_back(folder, tmp_path, monkeypatch):
+    verdicts = tmp_path / "cache" / "verdicts"
+    for state in range(cache.GENERATIONS + 2):
+        monkeypatch.setattr(cache, "_code", lambda state=state: f"state-{state}")
+        checked(folder)
+        os.utime(verdicts / f"state-{state}", (4e9, 4e9))
+        assert list((verdicts / f"state-{state}").iterdir())
+    assert len(list(verdicts.iterdir())) == cache.GENERATIONS
 
 
 def stored(tmp_path):

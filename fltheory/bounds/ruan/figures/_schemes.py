@@ -30,11 +30,11 @@ def gains(cell: Mapping[str, Any]) -> list[tuple[float, float]]:
     return [(float(np.mean(d)), float(np.std(d, ddof=1)) / root) for d in (b - a, c - b)]
 
 
-def compared(cell: Mapping[str, Any], published: Sequence[float] | None) -> tuple[str, ...]:
-    """Return the row of a set of traces, in the order of :data:`COMPARED`; ``published`` are two gains, if readable."""
+def compared(cell: Mapping[str, Any], published: Sequence[float]) -> tuple[str, ...]:
+    """Return the row of a set of traces, in the order of :data:`COMPARED`; ``published`` are two gains."""
     return (
         str(cell["traces"]),
         *(f"{value:.1f}" for value in 100 * np.array(cell["accuracy"]).mean(axis=1)),
         *(f"{mean:.1f} ± {error:.1f}" for mean, error in gains(cell)),
-        *(("not readable",) * 2 if published is None else (f"{value:.1f}" for value in published)),
+        *(f"{value:.1f}" for value in published),
     )

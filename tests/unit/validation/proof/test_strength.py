@@ -23,7 +23,7 @@ from fltheory.validation.ledger_text import differences, table
 from fltheory.validation.proof import certificate as certificates
 from fltheory.validation.proof import provers, store
 from fltheory.validation.proof.certificate import Hypotheses
-from fltheory.validation.proof.coverage import coverage
+from fltheory.validation.proof.coverage import coverage, loose, loose_in_words
 from fltheory.validation.verdict import Decision, Strength, Verdict
 
 CLAIM = """
@@ -229,6 +229,29 @@ def test_coverage_counts_what_holds() -> None:
         _form("HOLDS", "proved"), _form("HOLDS", "searched"), _form("HOLDS", "certified"), _form("VIOLATED", "refuted")
     )
     assert coverage(ledger) == [{"paper": "mine", "kind": "lemma", "hold": 3, "proved": 1, "certified": 1}]
+
+
+def _loose(kind: str, *forms: tuple[str, str, float | None]) -> list[tuple[str, str, float]]:
+    rows = [{"variant": variant, "verdict": verdict, "margin": margin} for variant, verdict, margin in forms]
+    return loose({"claims": [{"id": "p.a", "kind": kind, "forms": rows}]})
+
+
+def test_corrected_forms_that_no_instance_comes_near_are_named() -> None:
+    far = ("corrected", "HOLDS", 2.5)
+    assert _loose("lemma", ("published", "VIOLATED", 0.5), far) == [("p.a", "corrected", 2.5)]
+    assert _loose("lemma", ("published", "HOLDS", 9.0)) == []
+    assert _loose("lemma", far, ("sharp", "HOLDS", 1.0)) == []
+    assert _loose("lemma", ("corrected", "HOLDS", 2.0)) == []
+    assert _loose("lemma", ("corrected", "HOLDS", None)) == []
+    assert _loose("lemma", ("corrected", "INCONCLUSIVE", 2.5)) == []
+    assert _loose("rate", far) == []
+
+
+def test_the_ledger_says_which_constants_may_be_smaller() -> None:
+    rows = [{"variant": "corrected", "verdict": "HOLDS", "margin": 4.0}]
+    words = loose_in_words({"claims": [{"id": "p.a", "kind": "bound", "forms": rows}]})
+    assert "`p.a` corrected (4)" in words
+    assert loose_in_words({"claims": []}) == ""
 
 
 def test_ledgers_of_earlier_versions_have_no_strength() -> None:

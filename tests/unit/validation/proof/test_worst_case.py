@@ -122,8 +122,9 @@ def _hypotheses(form: Form, check: Instances = CHECK) -> Hypotheses:
     return Hypotheses.of(claim, form)
 
 
-def _attempted(form: Form, check: Instances = CHECK) -> Certificate | None:
-    return provers.attempt("planted.form", form, _hypotheses(form, check), seconds=30.0, provers=(WorstCase(),))
+def _attempted(form: Form, check: Instances = CHECK, *, alone: bool = False) -> Certificate | None:
+    prover = WorstCase(alone=alone)
+    return provers.attempt("planted.form", form, _hypotheses(form, check), seconds=60.0, provers=(prover,))
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -213,19 +214,95 @@ def test_numbers_that_are_compared_are_hypotheses_on_both_ways() -> None:
     )
 
 
-def test_spaces_whose_coordinates_are_no_vectors_are_left_aside() -> None:
+def test_spaces_without_vectors_are_left_aside() -> None:
     form = smooth()
-    curved = Instances(space=Space({**SPACE, "curvature": Real(0.1, 1, shape=("d",))}), realise=realise)
     flat = Instances(space=Space({"mu": Real(0.1, 1)}), realise=realise)
     rounded = dataclasses.replace(CHECK, rational=False)
-    for check in (curved, flat, rounded):
+    for check in (flat, rounded):
         assert WorstCase().scopes(form, _hypotheses(form, check)) == []
 
 
-def test_a_form_about_the_dimension_is_left_aside() -> None:
+def test_a_form_about_the_dimension_is_certified_in_one() -> None:
     d = scalar("d", "d", "dimension", domain="integer>=1")
+    check = _with(d=lambda made, point: point["d"])
     form = Form(statement=sp.Le(NormSq(gradient), 2 * L * gap * d, evaluate=False))
-    assert WorstCase().scopes(form, _hypotheses(form)) == []
+    assert WorstCase().scopes(form, _hypotheses(form, check)) == []
+    found = _attempted(form, check, alone=True)
+    assert found is not None
+    assert "one dimension" in found.words
+    assert "any dimension" not in found.words
+    assert provers.replay(found, form, _hypotheses(form, check)) == ""
+    elsewhere = dataclasses.replace(found, prover="worst-case")
+    assert provers.replay(elsewhere, form, _hypotheses(form, check)) != ""
+
+
+def test_a_form_about_coordinates_is_certified_in_one_dimension() -> None:
+    for factor, certified in ((1, True), (1 + sp.Rational(1, 10**6), False)):
+        form = Form(statement=sp.Le(factor * sp.Abs(gradient), L * sp.Abs(x - x_star), evaluate=False))
+        assert WorstCase().scopes(form, _hypotheses(form)) == []
+        assert (_attempted(form, alone=True) is not None) is certified
+
+
+def test_constants_beside_coordinates_need_one_dimension() -> None:
+    r"""A step with a noise of a given size: E||x - g - e||^2 = ||x - g||^2 + 1/4, tight, for a coin of either face."""
+    half = sp.Rational(1, 2)
+    check = _with(noisy=lambda made, point: [made["x"] - made["gradient"] + face * half for face in (1, -1)])
+    for size, certified in ((sp.Rational(1, 4), True), (sp.Rational(1, 4) - sp.Rational(1, 10**6), False)):
+        form = Form(statement=sp.Le(EE(NormSq(noisy)), NormSq(x - gradient) + size, evaluate=False))
+        assert _attempted(form, check) is None
+        assert (_attempted(form, check, alone=True) is not None) is certified
+
+
+def test_coordinates_are_compared_in_one_dimension() -> None:
+    larger = _with(gap=lambda made, point: made["x"][0] if made["x"][0] > made["x_star"][0] else made["x_star"][0])
+    for factor, certified in ((1, True), (1 + sp.Rational(1, 10**6), False)):
+        form = Form(statement=sp.Le(factor * Inner(x, noisy), gap, evaluate=False))
+        check = _with(
+            gap=lambda made, point: larger.realise(point)["gap"], noisy=lambda made, point: [1 + 0 * made["x"]] * 2
+        )
+        assert _attempted(form, check) is None
+        assert (_attempted(form, check, alone=True) is not None) is certified
+
+
+def _shaped(use: bool) -> Instances:
+    def changed(point: Params) -> dict[str, Any]:
+        made = realise(point)
+        weight = point["weight"][0] if use else 1
+        return {**made, "gap": made["gap"] * weight}
+
+    return Instances(space=Space({**SPACE, "weight": Real(1, 2, shape=("d",))}), realise=changed)
+
+
+def test_what_only_shapes_a_function_must_not_be_read() -> None:
+    form = smooth()
+    assert _attempted(form, _shaped(use=False)) is not None
+    check = _shaped(use=True)
+    scope = WorstCase().scopes(form, _hypotheses(form, check))[0]
+    with pytest.raises(Untranslatable):
+        WorstCase().problems(form, _hypotheses(form, check), scope)
+
+
+def test_steeper_slopes_are_stated() -> None:
+    space = Space({**SPACE, "right": Real(0, 4, shape=(1, "d"))})
+    form = convex()
+    found = _attempted(form, Instances(space=space, realise=realise))
+    assert found is not None
+    assert "right = 4" in found.words
+
+
+def test_vectors_that_are_equal_are_equal_in_every_product() -> None:
+    left, right = Inner(gradient, x), Inner(gradient, x_star)
+    premise = sp.Eq(x, x_star, evaluate=False)
+    assert _attempted(Form(statement=sp.Eq(left, right, evaluate=False), premises=(premise,))) is not None
+    assert _attempted(Form(statement=sp.Eq(left, right, evaluate=False))) is None
+
+
+def test_norms_that_add_up_to_zero_are_zero() -> None:
+    total = sp.Eq(Norm(x - x_star) + 2 * Norm(gradient), 0, evaluate=False)
+    assert _attempted(Form(statement=sp.Eq(x, x_star, evaluate=False), premises=(total,))) is not None
+    assert _attempted(Form(statement=total, premises=(sp.Eq(x, x_star, evaluate=False),))) is not None
+    signed = sp.Eq(Norm(x - x_star) - 2 * Norm(gradient), 0, evaluate=False)
+    assert _attempted(Form(statement=sp.Eq(x, x_star, evaluate=False), premises=(signed,))) is None
 
 
 def test_where_there_are_no_instances_nothing_is_certified() -> None:

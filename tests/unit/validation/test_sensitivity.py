@@ -1,0 +1,247 @@
+"""Terms that matter: planted forms whose terms are needed, superfluous or out of reach; those that are shipped."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sympy import Eq, Le, Max, Sum
+
+from fltheory.bounds import catalogue
+from fltheory.bounds.algebra import EE, BigO, Pos
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.quantities import family, scalar
+from fltheory.bounds.space import Integer, Real, Space
+from fltheory.bounds.symbols import k
+from fltheory.errors import FltheoryError, InvalidParameter
+from fltheory.validation import known_terms
+from fltheory.validation.decide import Effort, check
+from fltheory.validation.sensitivity import NECESSARY, UNNECESSARY, UNTESTED, examine, explained, summarised
+from fltheory.validation.terms import Change, terms
+from fltheory.validation.verdict import Decision
+
+a, b, c = (scalar(f"sensitive_{name}", name, "any number") for name in "abc")
+x = scalar("sensitive_x", "x", "what is bounded")
+n = scalar("sensitive_n", "n", "size", domain="integer>=1")
+v = family("sensitive_v", "v_{<0>}", "numbers")
+NUMBERS = Space({name: Real(0.1, 3) for name in "abc"})
+SENSITIVE = Effort(200, 50, sensitivity=True)
+
+
+def claim(statement, check, **more):
+    return Claim(
+        id="planted.sensitive",
+        kind=Kind.LEMMA,
+        title="planted",
+        citation=Citation("planted", "here"),
+        forms=(Form(statement=statement, **more),),
+        check=check,
+    )
+
+
+def instances(values, space=NUMBERS, **more):
+    return Instances(space=space, realise=values, **more)
+
+
+def numbers(point):
+    return {a: point["a"], b: point["b"], c: point["c"]}
+
+
+def found(made, *, prove=False, budget=60):
+    form = made.forms[0]
+    known = examine(made, form, memory={}, seen=(), given=(), budget=budget, seed=0, prove=prove)
+    return {one.term: one for one in known}
+
+
+def test_terms_that_are_needed_come_with_an_instance_that_fails_without_them():
+    terms_of = found(claim(Le(2 * a * b, a**2 + b**2), instances(numbers)))
+    assert {one.status for one in terms_of.values()} == {NECESSARY}
+    for one in terms_of.values():
+        assert one.change == "deleted"
+        assert one.ratio > 1
+        assert set(one.parameters) == set("abc")
+
+
+def test_a_superfluous_term_is_unnecessary_if_that_is_proved_and_untested_if_not():
+    made = claim(Le(2 * a * b, a**2 + b**2 + 3 * c**2), instances(numbers))
+    assert found(made)["3 c^{2}"].status == UNTESTED
+    proved = found(made, prove=True)
+    assert proved["3 c^{2}"].status == UNNECESSARY
+    assert "products of hypotheses" in proved["3 c^{2}"].words
+    assert proved["a^{2}"].status == NECESSARY
+
+
+def test_no_proof_is_taken_for_one_of_the_form_without_the_term_if_instances_give_the_defined_value():
+    """The instance gives c = a + b; without b in its definition the form is false, whatever the instance says."""
+    made = claim(
+        Le(a + b, c),
+        instances(lambda point: {a: point["a"], b: point["b"], c: point["a"] + point["b"]}),
+        where=((c, a + b),),
+    )
+    of = found(made, prove=True)
+    assert {key: one.status for key, one in of.items() if key != "c"} == {"a": NECESSARY, "b": NECESSARY}
+
+
+def test_of_a_curve_that_is_given_the_last_entry_is_held_against_its_definition():
+    made = claim(
+        Le(x, c),
+        instances(
+            lambda point: {
+                "sensitive_x": np.arange(1.0, 6.0),
+                "sensitive_c": np.arange(1.0, 6.0),
+                "sensitive_n": np.arange(1, 6),
+                "sensitive_v": np.ones(5),
+            },
+            rational=False,
+        ),
+        where=((c, Sum(v[k], (k, 1, n)) + 0 * a),),
+    )
+    assert all(one.status == NECESSARY for one in found(made).values())
+
+
+def test_what_is_subtracted_is_doubled():
+    def difference(point):
+        return {x: point["a"] - point["b"], a: point["a"], b: point["b"]}
+
+    of = found(claim(Le(x, a - b), instances(difference)))
+    assert (of["a"].change, of["- b"].change) == ("deleted", "doubled")
+    assert {one.status for one in of.values()} == {NECESSARY}
+
+
+def test_half_of_a_term_is_tried_too():
+    of = found(claim(Le(a * b, a * b + 5 * (a - a) + c * 0 + b), instances(numbers)))
+    assert of["b"].status == UNTESTED
+    assert found(claim(Le(a, a), instances(numbers)))["a"].half
+    loose = found(claim(Le(a, 3 * a), instances(numbers)))["3 a"]
+    assert (loose.status, loose.half) == (NECESSARY, False)
+
+
+def test_a_member_of_a_maximum_goes_if_it_is_deleted():
+    made = claim(Le(x, Max(a, b)), instances(lambda p: {x: max(p["a"], p["b"]), a: p["a"], b: p["b"]}, rational=False))
+    assert {one.status for one in found(made).values()} == {NECESSARY}
+
+
+def test_parts_of_a_term_that_is_not_needed_are_not_searched_one_by_one():
+    of = found(claim(Le(a, a + Pos(b - 10) * (c + 2)), instances(numbers)))
+    (whole,) = (one for key, one in of.items() if r"_{+}" in key)
+    assert whole.status == UNTESTED
+    parts = [one for one in of.values() if one.words.startswith("part of")]
+    assert len(parts) == 4
+
+
+def test_both_sides_of_an_equality_count():
+    of = found(claim(Eq(a + b, x, evaluate=False), instances(lambda p: {**numbers(p), x: p["a"] + p["b"]})))
+    assert {key: one.status for key, one in of.items()} == {"a": NECESSARY, "b": NECESSARY}
+
+
+def test_terms_inside_of_expectations_and_sums_are_found():
+    y = family("sensitive_y", "y_{<0>}", "random numbers", random=True)
+    form = Form(statement=Le(a, Sum(EE(y[k] ** 2 + b), (k, 1, n))))
+    assert {term.shown for term in terms(form)} >= {"b", "y_{k}^{2}"}
+
+
+def test_a_definition_that_is_used_twice_is_deleted_as_a_whole():
+    form = Form(statement=Le(x, c + c**2), where=((c, a * b),))
+    (whole,) = (term for term in terms(form) if term.defined)
+    assert whole.changed(Change.DELETED).where == ((c, 0),)
+    assert not any(term.defined for term in terms(Form(statement=Le(x, c), where=((c, a * b),))))
+
+
+def rates(measured, claimed):
+    space = Space({"a": Integer(1, 1000), "b": Integer(1, 1000)})
+    base = {"a": 1, "b": 1}
+    sweeps = tuple(
+        Sweep(name, (2, 8, 32, 128, 512), {key: one for key, one in base.items() if key != name}) for name in "ab"
+    )
+    source = instances(lambda p: {x: float(measured(p)), a: p["a"], b: p["b"]}, space, rational=False)
+    return claim(Le(x, BigO(claimed)), Sweeps(instances=source, sweeps=sweeps))
+
+
+def test_a_rate_needs_the_terms_along_which_it_grows():
+    of = found(rates(lambda p: p["a"] + p["b"], a + b))
+    assert {one.status for one in of.values()} == {NECESSARY}
+    of = found(rates(lambda p: p["a"], a + b))
+    assert {key: one.status for key, one in of.items()} == {"a": NECESSARY, "b": UNTESTED}
+    assert isinstance(of["a"].parameters["a"], list)
+
+
+def test_a_check_says_it_only_if_asked_and_only_of_forms_that_hold():
+    made = claim(Le(2 * a * b, a**2 + b**2), instances(numbers))
+    assert "terms" not in check(made, effort=Effort(50, 5))[0].evidence
+    (verdict,) = check(made, effort=SENSITIVE)
+    assert [one["status"] for one in verdict.evidence["terms"]] == [NECESSARY, NECESSARY]
+    assert summarised(verdict.evidence["terms"]) == "2 necessary"
+    (false,) = check(claim(Le(2 * a * b, a**2), instances(numbers)), effort=SENSITIVE)
+    assert false.decision is Decision.VIOLATED
+    assert "terms" not in false.evidence
+
+
+def test_a_search_looks_at_the_points_that_it_is_given_however_far_they_are():
+    far = Space({"n": Integer(1, 3, furthest=5000)})
+    values = lambda point: {a: point["n"], b: 100 * point["n"] ** 0}  # noqa: E731
+    assert check(claim(Le(a, b), instances(values, far)))[0].decision is Decision.HOLDS
+    (verdict,) = check(claim(Le(a, b), instances(values, far, begin=({"n": 5000},))))
+    assert verdict.decision is Decision.VIOLATED
+    quick = Effort(36, 5, whole_sweeps=False)
+    assert check(claim(Le(a, b), instances(values, far, begin=({"n": 5000},))), effort=quick)[0].instances == 36
+
+
+def test_stored_terms_come_back_and_damaged_files_are_refused(tmp_path):
+    made = claim(Le(2 * a * b, a**2 + b**2 + c), instances(numbers))
+    (verdict,) = check(made, effort=SENSITIVE)
+    forms = [{**verdict.as_json(), "id": made.id}]
+    ledger = {"claims": [{"id": made.id, "forms": forms}]}
+    assert known_terms.renew(ledger, tmp_path) == ["planted.sensitive published: 2 necessary, 1 untested"]
+    assert known_terms.renew(ledger, tmp_path) == []
+    assert known_terms.stored(made.id, tmp_path)["published"] == verdict.evidence["terms"]
+    path = tmp_path / f"{made.id}.json"
+    text = path.read_text()
+    path.write_text(text.replace('"at": 0', '"at": 7'))
+    with pytest.raises(InvalidParameter, match="place of a point"):
+        known_terms.stored(made.id, tmp_path)
+    path.write_text(text.replace("necessary", "perhaps"))
+    with pytest.raises(FltheoryError):
+        known_terms.stored(made.id, tmp_path)
+    path.write_text(text)
+    # A form that does not hold any more loses what was known about it.
+    gone = {"claims": [{"id": made.id, "forms": [{**forms[0], "verdict": "VIOLATED", "evidence": {}}]}]}
+    assert known_terms.renew(gone, tmp_path) == ["planted.sensitive published: "]
+    assert not path.exists()
+
+
+def test_words():
+    one = {"status": UNTESTED, "words": "none of 5 instances fails with it deleted"}
+    assert explained(one) == one["words"]
+    assert explained({"status": UNNECESSARY, "change": "deleted", "words": "proved"}) == "can be deleted: proved"
+
+
+IDS = sorted(path.stem for path in known_terms.SHIPPED.glob("*.json"))
+REPLAYED = ("ruan.eq-57", "cfl.lemma-a.2", "efl.eq-59", "fen.lemma-b.2", "scaffold.lemma-3", "cfl.eq-62-cflr-s1")
+
+
+@pytest.mark.parametrize("id_", REPLAYED)
+def test_what_is_shipped_fails_without_the_term_today(id_):
+    made = catalogue.index()[id_].load()
+    seen = 0
+    for form in made.forms:
+        if isinstance(made.check_of(form), Sweeps):
+            continue
+        points = known_terms.points(made, form)
+        stored = {(one["place"], one["term"]): one for one in known_terms.of(id_, form.variant)}
+        again = examine(made, form, memory={}, seen=(), given=points, budget=0, seed=0, prove=False) if points else ()
+        for one in again:
+            if stored[one.place, one.term]["status"] == NECESSARY:
+                seen += 1
+                assert one.status == NECESSARY, (form.variant, one.place, one.term)
+    assert seen > 1
+
+
+@pytest.mark.parametrize("id_", ["ruan.lemma-a.2", "cfl.lemma-a.2"])
+def test_a_missing_term_is_noticed_by_a_check_that_has_next_to_no_budget(id_):
+    made = catalogue.index()[id_].load()
+    form = made.forms[0]
+    needed = {(one["place"], one["term"]) for one in known_terms.of(id_, form.variant) if one["status"] == NECESSARY}
+    changed = [term.changed(Change.DELETED) for term in terms(form) if term.key in needed]
+    assert changed
+    for without in changed:
+        (verdict,) = check(replace(made, forms=(without,)), effort=Effort(1, 1))
+        assert verdict.decision is Decision.VIOLATED
