@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fltheory.figures.study import Table
-from fltheory.figures.style import COLOURS, MARKERS, POINTS, dress, line, panels
+from fltheory.figures.style import COLOURS, MARKERS, POINTS, dress, line, panels, short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Panel = Mapping[str, Any]
@@ -36,9 +37,20 @@ def draw(shown: Sequence[Panel], *, ylabel: str) -> Figure:
                 label=label,
             )
         dress(place, xlabel=panel["xlabel"], title=panel["title"])
+        _few_ticks(place, panel["x"])
         place.legend(fontsize=POINTS - 2, frameon=False)
     axes[0, 0].set_ylabel(ylabel, fontsize=POINTS)
     return figure
+
+
+def _few_ticks(place: Axes, values: Sequence[float]) -> None:
+    """Mark every other value where there are not two powers of ten to mark."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    if max(values) < 100 * min(values):
+        place.set_xticks(values[::2])
+        place.xaxis.set_major_formatter(FuncFormatter(short))
+        place.xaxis.set_minor_locator(NullLocator())
 
 
 def table(shown: Sequence[Panel], *, heading: str) -> Table:

@@ -8,6 +8,8 @@ import pytest
 import fltheory as fl
 from fltheory.bounds.glasgow import _bent, _fedavg
 from fltheory.bounds.glasgow.theorem_a_4 import drift
+from fltheory.bounds.li.figures import theorem_4 as settling
+from fltheory.bounds.scaffold.figures import theorem_vi as pulling
 from fltheory.bounds.woodworth import _drift, theorem_2, theorem_3
 from fltheory.errors import NotApplicable
 from fltheory.figures import between
@@ -96,6 +98,20 @@ def test_errors_of_the_valley_are_underestimated_and_overestimated():
     assert at_best.mean() < best[theorem_3.error]
 
 
+def test_noise_of_the_fourth_axis_is_that_of_all_machines():
+    """Along the axes without a bend the estimate is the gap itself."""
+    point = {"M": 4, "K": 2, "R": 6, "H": 1.0, "B": 1.0, "sigma": 0.7, "convexity": 1e-3, "step": 0.5}
+    env = theorem_3.parameters(point)
+    low, nu = theorem_3.flat(env, 4608.0), theorem_3.statistical(env)
+    problem = fl.bent_valley(H=1.0, mu=low, distance=1.0, sigma=0.7, num_clients=4, nu=nu)
+    made = run(problem, steps=2, rounds=6, rate=0.5, replicates=3000, record=fl.Record(models=True))
+    last = made.models[:, -1] - 0.5
+    straight = (last**2 * [low, 1.0, 0.0, nu]).sum(axis=1) / 2
+    limit, _ = _drift.rounds(-0.5, length=2, number=6, eta=0.5, left=0.25, right=0.5, sigma=0.7 / np.sqrt(2))
+    expected = theorem_3.underestimated(point, fourth=True)[theorem_3.error] - _drift.value(limit, 0.25, 0.5)
+    assert straight.mean() == pytest.approx(expected, abs=4 * straight.std() / np.sqrt(3000))
+
+
 HOMOGENEOUS = fl.bent_valley(H=1.0, mu=0.05, distance=1.0, sigma=0.3, num_clients=3)
 
 
@@ -134,6 +150,16 @@ def test_corollary_1_is_read_on_quadratics_with_equal_clients_only():
     )
     with pytest.raises(NotApplicable, match="quadratics, got BentQuadratic"):
         theorem.compare(experiment, run(HOMOGENEOUS, steps=2, rounds=5, rate=0.1, replicates=2), variant="sharp")
+
+
+@pytest.mark.parametrize("steps", [2, 5])
+def test_figures_of_earlier_lower_bounds_show_the_runs_of_the_exact_engine(steps):
+    pulled = fl.opposed_pulls(mu=1.0, pull=1.0, start=pulling.START)
+    gap = run(pulled, steps=steps, rounds=9, rate=0.3, engine="exact").gap[0, -1]
+    assert pulling.error(steps, 9, np.array([0.3])) == pytest.approx(gap, rel=1e-12)
+    curved = fl.two_curvatures(mu=settling.LOW, L=settling.HIGH)
+    far = run(curved, steps=steps, rounds=2000, rate=0.05, engine="exact").curve("distance_sq")[0, -1]
+    assert settling.settled(steps, np.array([0.05])) == pytest.approx(np.sqrt(far), rel=1e-9)
 
 
 def test_a_caption_says_when_a_bound_is_crossed():
