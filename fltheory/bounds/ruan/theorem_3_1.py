@@ -244,7 +244,6 @@ claim = Claim(
     citation=Citation("ruan", "Theorem 3.1, (3)"),
     forms=(
         Form(
-            intended=("published@any-dependence",),
             statement=bound,
             where=(*CONSTANTS, *HETEROGENEOUS),
         ),
