@@ -185,17 +185,19 @@ def _guarantee(one: Candidate, found: Evaluated, verdicts: KnownVerdicts, accura
     compared, experiment, statement, form = found.compared, found.experiment, one.statement, one.form
     evidence = verdicts.of(statement.id, form.variant)
     lower = isinstance(form.relations[0], GreaterThan | StrictGreaterThan)
+    gap = None if lower or compared.is_rate else _on_gap(compared, one.observation)
     if evidence.refuted:
         standing = Standing.REFUTED
     elif compared.decision is Decision.VIOLATED:
         standing = Standing.EXCEEDED
     elif lower:
         standing = Standing.LOWER
-    elif compared.is_rate or statement.claim.kind is Kind.RATE:
+    elif compared.is_rate or (statement.claim.kind is Kind.RATE and gap is None):  # with constants, it may be a bound
         standing = Standing.RATE
     else:
         standing = Standing.BOUND
-    gap = _on_gap(compared, one.observation) if standing is Standing.BOUND else None
+    if standing is not Standing.BOUND:
+        gap = None
     places = _rounds(compared, experiment.rounds)
     reached = seen = None
     if gap is not None and accuracy is not None:

@@ -114,5 +114,7 @@ def quantities(facts: Facts) -> Mapping[str, Any]:
     }
 
 
-observed = Observation(quantities=quantities, about=about, axis=R, algorithm=Scaffold, conditions=conditions)
+observed = Observation(
+    quantities=quantities, about=about, axis=R, algorithm=Scaffold, conditions=conditions, exceeds="gap"
+)
 """It allows every step-size up to the largest one, so that it prescribes none."""

@@ -120,7 +120,7 @@ def test_refuted_forms_are_shown_but_never_ranked(found):
 def test_rates_stand_apart_with_the_constant_one(found):
     assert found.rates
     assert all(fl.theorem(one.id).kind == "rate" for one in found.rates)
-    assert all(fl.theorem(one.id).kind == "bound" for one in found.ranked)
+    assert not any(one.compared.is_rate for one in found.ranked)
     assert "no guarantees" in str(found)
 
 
@@ -169,6 +169,15 @@ def test_theorems_about_another_algorithm_have_that_one(found):
     assert found["proxskip.theorem-5.5"].algorithm == "Scaffnew"
     alone = fl.compare_theorems(experiment(), pattern="proxskip.*", own_algorithms=False)
     assert not alone.guarantees
+
+
+def test_a_rate_with_its_constants_is_ranked_and_one_without_is_not():
+    given = dataclasses.replace(experiment(rate=0.0005, rounds=400), algorithm=fl.Scaffold())
+    found = fl.compare_theorems(given, pattern="scaffold.theorem-vii-sc")
+    standings = {variant: one.standing for one in found.guarantees for variant in one.variants}
+    assert standings == {"published": Standing.RATE, "published@constants": Standing.BOUND}
+    row = found["scaffold.theorem-vii-sc (published@constants)"]
+    assert row.gap_bound == row.bound > row.exact > 0
 
 
 def test_own_claims_are_taken_in_and_a_false_one_is_not_ranked(tmp_path):
