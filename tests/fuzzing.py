@@ -11,13 +11,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-import atheris
-
-with atheris.instrument_imports(include=["fltheory"]):
-    from tests.readers import READERS, quietly
-
 
 def main() -> None:
+    try:
+        import atheris
+    except ModuleNotFoundError as error:
+        raise SystemExit("fuzzing needs atheris, which is not installed: pip install 'fltheory[fuzz]'") from error
+    with atheris.instrument_imports(include=["fltheory"]):
+        from tests.readers import READERS, quietly
+
     name, *options = sys.argv[1:]
     (reader,) = (reader for reader in READERS if reader.name == name)
     with tempfile.TemporaryDirectory() as place:

@@ -20,7 +20,7 @@ Panel = Mapping[str, Any]
 
 def draw(shown: Sequence[Panel], *, ylabel: str) -> Figure:
     """Draw one panel per setting: upper bounds dashed, lower bounds solid, runs as points."""
-    figure, axes = panels(1, len(shown), height=2.7)
+    figure, axes = panels(1, len(shown), height=3.1)
     for panel, place in zip(shown, axes[0], strict=True):
         for index, (label, values) in enumerate(panel["upper"].items()):
             place.loglog(panel["x"], values, label=label, **{**line(index), "linestyle": (0, (5, 1.5))})
@@ -38,9 +38,25 @@ def draw(shown: Sequence[Panel], *, ylabel: str) -> Figure:
             )
         dress(place, xlabel=panel["xlabel"], title=panel["title"])
         _few_ticks(place, panel["x"])
-        place.legend(fontsize=POINTS - 2, frameon=False)
+        _legend_below(figure, place)
     axes[0, 0].set_ylabel(ylabel, fontsize=POINTS)
     return figure
+
+
+def _legend_below(figure: Figure, place: Axes) -> None:
+    """Put the legend under the label of the abscissa, where no curve can be."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = place.transAxes + ScaledTranslation(0, -0.36, figure.dpi_scale_trans)
+    place.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=below,
+        borderaxespad=0,
+        ncols=2,
+        fontsize=POINTS - 2,
+        frameon=False,
+    )
 
 
 def _few_ticks(place: Axes, values: Sequence[float]) -> None:

@@ -136,7 +136,10 @@ def at(claim: Claim, form: Form, point: Params | None, *, seed: int, replicates:
         if left.ndim:
             rounds += range(1, left.size + 1)
         else:
-            rounds.append(float(env["T"] if "T" in names_in(form.relations[0]) else place["T"]))
+            length = env if "T" in names_in(form.relations[0]) else place
+            if "T" not in length:  # one number, of a run whose length is no parameter of the space
+                return None
+            rounds.append(float(length["T"]))
         lefts.append(np.atleast_1d(left))
         rights.append(np.atleast_1d(right))
         if left.ndim:

@@ -298,8 +298,10 @@ def test_limits_and_errors_cost_one_run_each_and_can_be_tried_again(tmp_path: Pa
     first = fl.run_sweep(file, output=out, time_limit=2.0, memory_limit=1000.0)
     assert [run.status for run in first] == ["done", "too slow", "failed", "too large"]
     assert first[1].error.startswith("it took longer than its time limit of 2 s")
-    assert first[2].error.startswith("KeyError: 'a mistake'")
-    assert "Traceback" in first[2].error
+    line = 1 + FAULTY.splitlines().index('            raise KeyError("a mistake")')
+    where, *traceback = first[2].error.splitlines()
+    assert where == f"{tmp_path / 'faulty.py'}:{line}: KeyError: 'a mistake'"
+    assert traceback[0].startswith("Traceback")
     (tmp_path / "mended").touch()
     kept = fl.run_sweep(file, output=out, memory_limit=1000.0)
     assert [run.status for run in kept] == [run.status for run in first], "only lack of memory is tried again unasked"

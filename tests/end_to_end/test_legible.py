@@ -29,6 +29,8 @@ DRAWN = [name for name, study in studies().items() if study.draw is not None]
 def verdicts():
     ids = ["cfl.eq-62-fedavg", "cfl.eq-59", "ruan.eq-44", "ruan.eq-46", "efl.lemma-2", "efl.eq-59", "fen.lemma-b.*"]
     ids += ["li.*", "proxskip.*", "fieldguide.*", "scaffold.lemma-?"]
+    ids += ["glasgow.theorem-a.1", "glasgow.theorem-a.3", "koloskova.lemma-9", "koloskova.theorem-2-sc"]
+    ids += ["woodworth.lemma-4", "woodworth.lemma-5"]
     done, _ = check_all(catalogue.select(ids), effort=Effort(instances=20, experiments=3))
     return ledger(done, seed=0, effort="quick")
 

@@ -52,8 +52,8 @@ def ledger() -> dict[str, Any]:
     """Return the verdicts of ``docs/ledger.md``, as far as totals need them."""
     claims = []
     for line in (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8").splitlines():
-        if found := re.match(r"\| `(?P<id>[^`]+)` \|", line):
-            cells = line.split(" | ")
+        cells = line.split(" | ")
+        if len(cells) > 3 and "**" in cells[2] and (found := re.match(r"\| `(?P<id>[^`]+)` \|", line)):
             forms = [
                 *((f"published{reading}", word) for reading, word in re.findall(r"(@\S+ )?\*\*(\w+)\*\*", cells[2])),
                 *re.findall(r"((?:corrected|sharp)\S*) \*\*(\w+)\*\*", cells[-1]),

@@ -40,6 +40,7 @@ def realise(point: Params) -> Env:
         "gradient_sq": np.ones(1),
         "start_sq": 1.0,
         "tau": rounds,
+        "z_tau": 0,
         "M_tau": 0,
         "distance_sq": work * np.prod((1 - rates) ** 2) + 1 - work,
         "dependence": 1.0,

@@ -149,15 +149,15 @@ def caption(data: Data) -> str:
     results = data["results"]
     certain = results["proved"] + results["certified"]
     composed = (
-        f" Of {sum(results.values())} results that hold, as printed or corrected, {certain} rest on steps that are all "
-        f"proved or certified, {results['modulo']} on others as well."
+        f"; of {sum(results.values())} results that hold, as printed or corrected, {certain} rest on steps that are all"
+        f" proved or certified, {results['modulo']} on others as well"
         if certain + results["modulo"]
         else ""
     )
     return (
         f"Of {len(verdict)} connected statements {len(failing)} fail as printed{others}; no counterexample is found "
-        f"to {counted['HOLDS']}, {len(resting)} of which rest on a failing one ({data['ledger']['effort']} effort)."
-        f"{composed}"
+        f"to {counted['HOLDS']}, {len(resting)} of which rest on a failing one ({data['ledger']['effort']} effort)"
+        f"{composed}."
     )
 
 

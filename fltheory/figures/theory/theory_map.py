@@ -141,7 +141,7 @@ def draw(data: Data) -> Figure:
     figure, axes = panels(1, len(data["maps"]), height=2.3)
     winners = _winners(data)
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(winners)}
-    words = {key: title for key, title, _ in PANELS}
+    words = {key: name for key, name, _ in PANELS}
     for one, place in zip(data["maps"], axes.flat, strict=True):
         for row, cells in enumerate(one["cells"]):
             for column, cell in enumerate(cells):
@@ -153,9 +153,10 @@ def draw(data: Data) -> Figure:
         place.set_xlim(-0.5, len(data["conditions"]) - 0.5)
         place.set_ylim(-0.5, len(one["values"]) - 0.5)
         place.set_xticks(range(len(data["conditions"])), [f"{value:g}" for value in data["conditions"]])
-        labels = [value if isinstance(value, str) else f"{value:g}" for value in one["values"]]
+        labels = ["other\nHessians" if value == DIFFERENT else value for value in one["values"]]
+        labels = [value if isinstance(value, str) else f"{value:g}" for value in labels]
         place.set_yticks(range(len(labels)), labels)
-        dress(place, xlabel=r"$L/\mu$", title=words[one["key"]])
+        dress(place, xlabel=r"$L/\mu$", ylabel=words[one["key"]])
         place.grid(visible=False)
         place.tick_params(length=0)
     handles = [Patch(facecolor=colours[name], alpha=0.45, label=name) for name in winners]
@@ -188,7 +189,7 @@ def caption(data: Data) -> str:
     winners = ", ".join(f"{name} in {count}" for name, count in counted.most_common())
     return (
         f"The smallest valid bound on the gap of FedAvg after {data['rounds']} rounds, in {len(cells)} settings: "
-        f"{winners}; no theorem applies in {len(cells) - len(known)}. The bound exceeds the exact value of what it "
+        f"{winners}; no theorem applies in {len(cells) - len(known)}; the bound exceeds the exact value of what it "
         f"bounds by a factor of {min(ratios):.2g} to {max(ratios):.2g}."
     )
 
