@@ -23,9 +23,9 @@ _GREEK = (
     "Gamma Delta Xi Phi Psi Sigma Omega"
 )
 _OTHERS = """
-lambda:λ epsilon:ϵ varepsilon:ε varrho:ϱ varsigma:ς ell:ℓ nabla:∇ infty:∞ le:≤ ge:≥ ne:≠ approx:≈ in:∈ ll:≪ gg:≫ propto:∝ pm:±
+lambda:λ epsilon:ϵ varepsilon:ε varsigma:ς ell:ℓ nabla:∇ infty:∞ le:≤ ge:≥ ne:≠ approx:≈ in:∈ ll:≪ gg:≫ propto:∝ pm:±
 cdot:⋅ wedge:∧ mid:∣ to:→ mapsto:↦ star:⋆ leftarrow:← Rightarrow:⇒ top:⊤ sum:∑ int:∫ dots:… ldots:… langle:⟨ rangle:⟩
-lceil:⌈ rceil:⌉ lfloor:⌊ rfloor:⌋ equiv:≡ partial:∂ |:‖ {:{ }:} lVert:‖ rVert:‖
+varrho:ϱ lceil:⌈ rceil:⌉ lfloor:⌊ rfloor:⌋ equiv:≡ partial:∂ |:‖ {:{ }:} lVert:‖ rVert:‖
 """
 SYMBOLS = {
     **{

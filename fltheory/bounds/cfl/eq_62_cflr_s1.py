@@ -29,8 +29,8 @@ constants and a step smaller by a constant factor; it is not carried out here.
 
 Here :math:`V_t = \frac{G^2 + D^2}{N}\sum_{\tau<t}p_\tau^2`.
 
-**Derivation of the sharp form.** The argument above never uses the term :math:`c_2\eta^3`: for quadratics with one Hessian
-it can be dropped (``sharp``).
+**Derivation of the sharp form.** The argument above never uses the term :math:`c_2\eta^3`: for quadratics with one
+Hessian it can be dropped (``sharp``).
 
 Instances: one or two eigenvalues, up to five clients, four local steps, sixty rounds, no growth (:math:`A = B = 0`),
 expectations by the exact engine; the relation is checked in every round.

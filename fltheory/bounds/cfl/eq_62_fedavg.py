@@ -22,8 +22,8 @@ zero. ``drawn``: the same clients, one draw with mean zero each that stays. Then
 the same for every law of the drifts, only the part that earlier rounds have seen differs. Here :math:`V_t =
 \|\bar\delta\|^2` for drifts that stay, 0 otherwise.
 
-**Derivation of the sharp form.** The argument above never uses the term :math:`c_2\eta^3`: for quadratics with one Hessian
-it can be dropped (``sharp@drawn``).
+**Derivation of the sharp form.** The argument above never uses the term :math:`c_2\eta^3`: for quadratics with one
+Hessian it can be dropped (``sharp@drawn``).
 
 Instances: one or two eigenvalues, up to five clients, four local steps, sixty rounds, no growth (:math:`A = B = 0`),
 expectations by the exact engine, for drawn drifts over a draw and its mirror image; the relation is checked in every
