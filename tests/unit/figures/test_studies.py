@@ -21,7 +21,7 @@ from fltheory.bounds import catalogue
 from fltheory.bounds.claim import Rejected
 from fltheory.bounds.papers import PAPERS
 from fltheory.errors import InvalidParameter, NotApplicable
-from fltheory.figures.bound_curves import curves_of
+from fltheory.figures.bound_curves import at, curves_of
 from fltheory.figures.parallel import groups, produce_all
 from fltheory.figures.study import Study, command, produce, save, studies
 from fltheory.figures.style import DPI, settle
@@ -260,3 +260,9 @@ def test_panels_have_names_of_papers_and_words_and_none_stands_alone():
         assert all(rows.count(row) > 1 for row in rows)
         assert {axes.get_xlabel() for axes in shown} == {"", "communication round"}
         assert [axes.texts[0].get_text() for axes in above if axes.texts] == ["the check ends here"]
+
+
+def test_one_number_of_a_run_without_an_axis_is_no_curve() -> None:
+    claim = catalogue.index()["ruan.theorem-3.1"].load()
+    form = claim.form("published@any-dependence")
+    assert at(claim, form, {"rounds": 5, "q": 0.5}, seed=0, replicates=2) is None
