@@ -13,11 +13,12 @@ from sympy.core.function import AppliedUndef
 from sympy.core.relational import Equality, GreaterThan, Relational, StrictGreaterThan
 
 from fltheory._internal import arguments
+from fltheory.bounds import symbols
 from fltheory.bounds.algebra import BigO, Inner, Norm, NormSq, compiled, needed_by, valued
 from fltheory.bounds.claim import Form
 from fltheory.bounds.definitions import Definition, definitions, used
 from fltheory.bounds.printing import latex
-from fltheory.bounds.quantities import Quantity, Role
+from fltheory.bounds.quantities import CHANCE, Quantity, Role
 from fltheory.errors import InvalidParameter
 
 RATE_NOTE = "a rate: the constant inside O() is not stated, so it is taken as 1"
@@ -117,6 +118,9 @@ class Bound:
 _SHARED_AXES = ("clients", "outcomes")
 """Axes that all arrays of one evaluation share."""
 
+_ADD_UP_TO_ONE = {CHANCE.label.quantity, symbols.p.label.quantity}
+"""Probabilities of the outcomes, and objective weights of the clients."""
+
 
 class BoundFunction:
     """A bound as a function of its constants; left-hand sides are not needed.
@@ -202,6 +206,10 @@ class BoundFunction:
             raise InvalidParameter(f"{owner}, got {reprlib.repr(value)}; it must not be NaN")
         if not quantity.domain.contains(entries):
             raise InvalidParameter(f"{owner}, got {reprlib.repr(value)}")
+        if quantity in _ADD_UP_TO_ONE and np.ndim(value) == 1 and abs(float(entries.sum()) - 1) > 1e-9:
+            raise InvalidParameter(
+                f"{owner}; they must sum to 1, got a sum of {entries.sum():.12g}; divide them by their sum"
+            )
 
     def _check_lengths(self, known: dict[str, Quantity], constants: dict[str, Any]) -> None:
         """Refuse arrays that speak of different numbers of clients or of outcomes."""

@@ -143,6 +143,8 @@ def test_an_unknown_symbol_gets_the_nearest_name() -> None:
         ({"p": [-1, 2]}, r"an array \(clients,\), probability, got \[-1, 2\]"),
         ({"p": [0.5, np.nan]}, r"p \(.*must not be NaN"),
         ({"p": 0.5}, "got 0.5 without the axis of clients"),
+        ({"p": [0.5, 0.6]}, r"p \(.*must sum to 1, got a sum of 1.1; divide them by their sum"),
+        ({"chance": [0.4]}, r"chance \(.*must sum to 1, got a sum of 0.4"),
         ({"Gamma": [[1.0], [2.0, 3.0]]}, r"Gamma \(.*got \[\[1.0\], \[2.0, 3.0\]\]"),
         ({"tau": [1.0, np.nan]}, r"tau \(.*must not be NaN"),
         ({"L": [1.0, 2.0], "tau": [1, 2, 3]}, r"shapes that broadcast against each other, got .*\(2,\).*\(3,\)"),
