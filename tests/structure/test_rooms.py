@@ -41,6 +41,7 @@ def test_private_names_stay_in_their_folder(path):
     for room, names in rooms(path):
         assert room == own or not any(name.startswith("_") for name in names), (room, names)
         assert own not in SHARED or room in SHARED, f"what papers share does not know {room}"
+        assert room == own or room in SHARED, f"what {own} shares with {room} has a room of its own"
 
 
 OWN = sorted((Path(__file__).parents[2] / "examples" / "own-claims").glob("*.py"))

@@ -20,7 +20,7 @@ from sympy import Le, Sum
 from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind
 from fltheory.bounds.flexible_participation.symbols import g, g_bar, p_tau
-from fltheory.bounds.ruan import lemma_a_2
+from fltheory.bounds.flexible_participation.weighted_noise import COINS
 from fltheory.bounds.symbols import N, k, sigma_sq
 from fltheory.problems.problem import Origin
 
@@ -46,5 +46,5 @@ claim = Claim(
         ),
     ),
     uses=("efl.eq-18",),
-    check=lemma_a_2.claim.check,
+    check=COINS,
 )

@@ -16,34 +16,14 @@ Source: Ruan et al., AISTATS 2021, appendix A.1.2, (14).
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
-
-import numpy as np
 from sympy import Le, Sum
 
 from fltheory.bounds.algebra import EE, NormSq
-from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind
 from fltheory.bounds.flexible_participation.symbols import g, g_bar, p_tau
-from fltheory.bounds.space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.flexible_participation.weighted_noise import COINS
 from fltheory.bounds.symbols import N, k, sigma_sq
 from fltheory.problems.problem import Origin
-
-
-def realise(point: Params) -> dict[str, Any]:
-    """Return weights, gradients and all outcomes of independent coins."""
-    clients = point["N"]
-    noise = point["noise"]
-    signs = np.array(list(itertools.product((-1, 1), repeat=clients)))
-    return {
-        "N": clients,
-        "p_tau": point["p_tau"],
-        "g_bar": point["gradient"],
-        "g": [point["gradient"] + sign[:, None] * noise for sign in signs],
-        "sigma_sq": (noise * noise).sum(axis=1) * point["slack"],
-        "chance": [ratio(point, 1, len(signs))] * len(signs),
-    }
-
 
 claim = Claim(
     id="ruan.lemma-a.2",
@@ -63,17 +43,5 @@ claim = Claim(
             "bounded variance (3.3)", Le(EE(NormSq(g[k] - g_bar[k])), sigma_sq[k]), Origin.DECLARED, over=((k, 1, N),)
         ),
     ),
-    check=Instances(
-        space=Space(
-            {
-                "N": Integer(1, 4),
-                "d": Integer(1, 3),
-                "p_tau": Real(0, 5, shape=("N",)),
-                "gradient": Real(-3, 3, shape=("N", "d")),
-                "noise": Real(-3, 3, shape=("N", "d")),
-                "slack": Real(1, 2),
-            }
-        ),
-        realise=realise,
-    ),
+    check=COINS,
 )
