@@ -50,7 +50,7 @@ from fltheory._internal import arguments
 from fltheory.configuration import registry
 from fltheory.configuration.toml_text import ACCIDENTS, Key, TomlText, dotted
 from fltheory.datasets import DatasetSource as DataSource
-from fltheory.datasets.sizes import Sizes
+from fltheory.datasets.sizes import SizeLaw
 from fltheory.datasets.splits import Split
 from fltheory.deep.networks import Network
 from fltheory.errors import FltheoryError
@@ -88,7 +88,7 @@ _NAMED: Mapping[Any, Callable[[], Mapping[str, type]]] = {
     Rate: registry.rate_schedules,
     DataSource: datasets.sources,
     Split: registry.splits,
-    Sizes: registry.size_laws,
+    SizeLaw: registry.size_laws,
     Network: registry.networks,
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from fltheory._internal.arguments import Floats
 from fltheory.algorithms.base import Algorithm
 from fltheory.conformance.instances import Instance
-from fltheory.conformance.reference import Trace, oracle_of, rounds, trace
+from fltheory.conformance.reference import ModelPath, oracle_of, rounds, trace
 from fltheory.conformance.result import Difference, InstanceResult
 from fltheory.conformance.user_code import Returned, Run, call
 from fltheory.conformance.variants import Variant
@@ -25,7 +25,7 @@ class Case(NamedTuple):
 
     instance: Instance
     returned: Returned
-    reference: Trace
+    reference: ModelPath
     oracle: EngineOracle
 
     @classmethod

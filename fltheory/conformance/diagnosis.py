@@ -14,7 +14,7 @@ from fltheory.conformance.mistakes import variants as catalogue
 from fltheory.conformance.mistakes.shared import is_shared
 from fltheory.conformance.result import InstanceResult
 from fltheory.conformance.user_code import Run, call, is_one_array
-from fltheory.conformance.variants import Kind, Variant
+from fltheory.conformance.variants import Correctness, Variant
 
 Combination = tuple[Variant, ...]
 
@@ -26,9 +26,9 @@ def combinations(algorithm: Algorithm) -> Iterator[list[Combination]]:
     or two mistakes of the algorithm's own and a reading. No two of them may replace the same part of the algorithm.
     """
     known = catalogue(algorithm)
-    readings = [v for v in known if v.kind is Kind.READING]
-    own = [v for v in known if v.kind is Kind.MISTAKE and not is_shared(v)]
-    shared = [v for v in known if v.kind is Kind.MISTAKE and is_shared(v)]
+    readings = [v for v in known if v.kind is Correctness.READING]
+    own = [v for v in known if v.kind is Correctness.MISTAKE and not is_shared(v)]
+    shared = [v for v in known if v.kind is Correctness.MISTAKE and is_shared(v)]
     groups = [[None, *own], [None, *shared], [None, *readings]]
     listed = [tuple(v for v in choice if v is not None) for choice in itertools.product(*groups)]
     # Two readings at a time: an option and a choice of weights are made independently.
@@ -36,7 +36,7 @@ def combinations(algorithm: Algorithm) -> Iterator[list[Combination]]:
     pairs = [pair for pair in itertools.combinations(own, 2) if compatible(pair)]
     listed += [(*pair, *also) for pair in pairs for also in [(), *((each,) for each in readings)]]
     possible = [choice for choice in listed if choice and compatible(choice)]
-    mistakes = [sum(v.kind is Kind.MISTAKE for v in choice) for choice in possible]
+    mistakes = [sum(v.kind is Correctness.MISTAKE for v in choice) for choice in possible]
     for size, wrong in sorted({(len(choice), count) for choice, count in zip(possible, mistakes, strict=True)}):
         yield [c for c, count in zip(possible, mistakes, strict=True) if (len(c), count) == (size, wrong)]
 
@@ -44,7 +44,7 @@ def combinations(algorithm: Algorithm) -> Iterator[list[Combination]]:
 def compatible(choice: Combination) -> bool:
     """Return whether variants change different things; terms of rounds can be changed one after the other."""
     touched = [part for variant in choice for part in variant.touches() - {"work"}]
-    weights = [v for v in choice if v.work is not None and v.kind is Kind.READING]
+    weights = [v for v in choice if v.work is not None and v.kind is Correctness.READING]
     whole = [v for v in choice if v.round is not None]
     parts = [v for v in choice if v.assemble is not None]
     return len(touched) == len(set(touched)) and len(weights) <= 1 and not (whole and parts)

@@ -31,14 +31,14 @@ from fltheory.problems.closed_form import closed_form_of
 from fltheory.problems.oracle import PLAIN, LocalSteps, Minibatch, Oracle, Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.simulation.engines.affine import Prober
-from fltheory.simulation.engines.propagation import Law, Propagation
+from fltheory.simulation.engines.propagation import PossibleRounds, Propagation
 from fltheory.simulation.experiment import Experiment
 
 NEGLIGIBLE = 1e-12
 """Variances below this share of the largest count as zero: there the model must not vary at all."""
 
 
-class Moments(NamedTuple):
+class ModelMoments(NamedTuple):
     """Mean ``(rounds, dim)`` and covariance ``(rounds, dim, dim)`` of the models after every round."""
 
     mean: Floats
@@ -100,7 +100,7 @@ class NoiseResult:
         }
 
 
-def exact_moments(algorithm: Algorithm, federation: Federation, variants: tuple[Variant, ...] = ()) -> Moments:
+def exact_moments(algorithm: Algorithm, federation: Federation, variants: tuple[Variant, ...] = ()) -> ModelMoments:
     """Return the exact moments; raises :class:`~fltheory.errors.NotAffine` where a round is not affine."""
     runner = altered(algorithm, variants, federation)
     experiment = Experiment(
@@ -114,9 +114,9 @@ def exact_moments(algorithm: Algorithm, federation: Federation, variants: tuple[
         raise NotAffine(f"{algorithm.title} has no exact moments: {reason}; examine it without noise")
     prober = Prober(runner, ClosedFormOracle(closed_form_of(federation.problem()), inside=False), spread=False)
     works = [federation.work(index) for index in range(federation.rounds)]
-    laws = [Law(np.ones(1), [work], work.steps.tobytes()) for work in works]
+    laws = [PossibleRounds(np.ones(1), [work], work.steps.tobytes()) for work in works]
     curves = Propagation(experiment, prober).run(laws)
-    return Moments(curves["model_mean"][1:], curves["model_covariance"][1:])
+    return ModelMoments(curves["model_mean"][1:], curves["model_covariance"][1:])
 
 
 def sample(run: Run, federation: Federation, *, replicates: int, seed: int) -> Floats:
@@ -125,7 +125,7 @@ def sample(run: Run, federation: Federation, *, replicates: int, seed: int) -> F
     return np.stack([call(run, replace(federation, seed=int(each)), "noisy gradients").models[1:] for each in seeds])
 
 
-def compare_moments(samples: Floats, exact: Moments, *, level: float) -> NoiseResult:
+def compare_moments(samples: Floats, exact: ModelMoments, *, level: float) -> NoiseResult:
     """Test samples ``(replicates, rounds, dim)`` against exact moments."""
     from scipy import stats
 

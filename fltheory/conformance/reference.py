@@ -14,7 +14,7 @@ from fltheory.conformance.variants import Variant, altered
 from fltheory.problems.problem import EngineOracle
 
 
-class Trace(NamedTuple):
+class ModelPath(NamedTuple):
     """What an algorithm does on a federation."""
 
     models: Floats
@@ -51,7 +51,7 @@ def trace(
     variants: tuple[Variant, ...] = (),
     *,
     oracle: EngineOracle | None = None,
-) -> Trace:
+) -> ModelPath:
     """Return the run of an algorithm with variants applied, with full gradients.
 
     ``oracle`` is that of the federation's problem, for callers that run many variants on one federation.
@@ -59,7 +59,7 @@ def trace(
     found = list(rounds(algorithm, federation, variants, oracle_of(federation) if oracle is None else oracle))
     states = [state._asdict() for _, _, state in found]
     fields = [name for name in states[-1] if name != "w" and np.ndim(states[-1][name]) in (2, 3)]
-    return Trace(
+    return ModelPath(
         models=np.stack([federation.start, *(model for model, _, _ in found)]),
         local=np.stack([local for _, local, _ in found]),
         states={name: np.stack([np.asarray(each[name])[0] for each in states]) for name in fields},

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fltheory.conformance.noise import NoiseResult
-from fltheory.conformance.variants import Kind, Variant
+from fltheory.conformance.variants import Correctness, Variant
 
 
 class Conclusion(enum.Enum):
@@ -204,7 +204,7 @@ def conclude(matches: tuple[tuple[Variant, ...], ...]) -> Conclusion:
     """Return the conclusion for an implementation that equals the given combinations of variants."""
     if not matches:
         return Conclusion.DIFFERS
-    if any(all(variant.kind is Kind.READING for variant in match) for match in matches):
+    if any(all(variant.kind is Correctness.READING for variant in match) for match in matches):
         return Conclusion.VARIANT
     return Conclusion.KNOWN_MISTAKE
 

@@ -20,7 +20,7 @@ from fltheory.conformance.federation import Federation
 from fltheory.problems.oracle import Oracle, Round
 
 
-class Kind(enum.Enum):
+class Correctness(enum.Enum):
     """Whether a variant is right."""
 
     READING = "reading"
@@ -65,7 +65,7 @@ class Variant:
     """
 
     name: str
-    kind: Kind
+    kind: Correctness
     text: str
     source: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -94,12 +94,12 @@ def changed(assemble: Callable[..., Perform], **rules: Any) -> dict[str, Any]:
 
 def mistake(name: str, text: str, source: str = "", **changes: Any) -> Variant:
     """Return a known mistake."""
-    return Variant(name=name, kind=Kind.MISTAKE, text=text, source=source, **changes)
+    return Variant(name=name, kind=Correctness.MISTAKE, text=text, source=source, **changes)
 
 
 def reading(name: str, text: str, source: str = "", **changes: Any) -> Variant:
     """Return a legitimate reading."""
-    return Variant(name=name, kind=Kind.READING, text=text, source=source, **changes)
+    return Variant(name=name, kind=Correctness.READING, text=text, source=source, **changes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -28,7 +28,7 @@ PARETO_INDEX = 0.5
 
 
 @runtime_checkable
-class Sizes(Protocol):
+class SizeLaw(Protocol):
     """A law of the numbers of samples."""
 
     @property

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from fltheory._internal import arguments, seeding
 from fltheory._internal.arguments import Ints
 from fltheory._internal.seeding import Purpose
-from fltheory.datasets.sizes import Equal, Sizes
+from fltheory.datasets.sizes import Equal, SizeLaw
 from fltheory.errors import InvalidParameter
 
 
@@ -71,7 +71,7 @@ class Iid:
 
     name: ClassVar[str] = "iid"
 
-    sizes: Sizes = field(default_factory=Equal)
+    sizes: SizeLaw = field(default_factory=Equal)
 
     def deal(
         self, labels: ArrayLike, num_clients: int, *, owners: ArrayLike | None = None, seed: int
@@ -103,7 +103,7 @@ class Dirichlet:
     name: ClassVar[str] = "dirichlet"
 
     concentration: float
-    sizes: Sizes = field(default_factory=Equal)
+    sizes: SizeLaw = field(default_factory=Equal)
 
     def __post_init__(self) -> None:
         arguments.real("Dirichlet", "concentration", self.concentration, low=0, open_low=True)
@@ -156,7 +156,7 @@ class ClassesPerClient:
     name: ClassVar[str] = "classes-per-client"
 
     classes: int
-    sizes: Sizes | None = None
+    sizes: SizeLaw | None = None
 
     def __post_init__(self) -> None:
         arguments.integer("ClassesPerClient", "classes", self.classes, low=1)

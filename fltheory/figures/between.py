@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fltheory.figures.study import Table
+from fltheory.figures.study import TextTable
 from fltheory.figures.style import COLOURS, MARKERS, POINTS, dress, line, panels, short
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _few_ticks(place: Axes, values: Sequence[float]) -> None:
         place.xaxis.set_minor_locator(NullLocator())
 
 
-def table(shown: Sequence[Panel], *, heading: str) -> Table:
+def table(shown: Sequence[Panel], *, heading: str) -> TextTable:
     """Return the numbers of the panels, one row per curve and place."""
     rows = [
         (panel["title"], label, f"{x:g}", f"{value:.4g}")
@@ -78,7 +78,7 @@ def table(shown: Sequence[Panel], *, heading: str) -> Table:
         for label, values in panel[group].items()
         for x, value in zip(panel["x"], values, strict=True)
     ]
-    return Table(columns=("setting", "curve", heading, "value"), rows=tuple(rows))
+    return TextTable(columns=("setting", "curve", heading, "value"), rows=tuple(rows))
 
 
 def distances(panel: Panel) -> tuple[float, float]:

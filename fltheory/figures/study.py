@@ -36,7 +36,7 @@ Data = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """Rows of text under a heading."""
 
     columns: tuple[str, ...]
@@ -89,7 +89,7 @@ class Study:
     compute: Callable[..., dict[str, Any]]
     caption: Callable[[Data], str]
     draw: Callable[[Data], Figure] | None = None
-    table: Callable[[Data], Table] | None = None
+    table: Callable[[Data], TextTable] | None = None
     by_claim: Callable[[Data], dict[str, Figure]] | None = None
     together: str = ""
     weight: int = 1

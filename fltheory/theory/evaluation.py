@@ -47,7 +47,7 @@ class Evaluated:
     setting: str
 
 
-class Bench:
+class Runs:
     """Runs the experiment with the rates and algorithms of the theorems, every combination once."""
 
     def __init__(

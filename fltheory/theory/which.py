@@ -22,7 +22,7 @@ from fltheory.errors import FltheoryError, InvalidParameter
 from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.schedules import rates_of
 from fltheory.theory.comparison import Comparison
-from fltheory.theory.evaluation import Bench, Candidate, Evaluated, schedule_of
+from fltheory.theory.evaluation import Candidate, Evaluated, Runs, schedule_of
 from fltheory.theory.guarantee import Guarantee, Inapplicable, first_at_most, merged
 from fltheory.theory.guarantees import Guarantees
 from fltheory.theory.prescribed import reads_runs
@@ -103,7 +103,7 @@ def compare_theorems(
             f"{owner}: no statement that was looked at has a constant {', '.join(unknown)}; "
             "fltheory show ID lists the symbols of a statement"
         )
-    bench = Bench(experiment, engine=engine, replicates=replicates, seed=seed, radius=radius, constants=constants)
+    bench = Runs(experiment, engine=engine, replicates=replicates, seed=seed, radius=radius, constants=constants)
     return _guarantees(
         bench,
         chosen,
@@ -140,13 +140,13 @@ def candidates(
 
 def guarantees_on(experiment: Experiment, chosen: Sequence[Candidate], verdicts: KnownVerdicts) -> Guarantees:
     """Return what some forms say about an experiment with its own algorithm."""
-    bench = Bench(experiment, engine=None, replicates=100, seed=0, radius=None, constants={})
+    bench = Runs(experiment, engine=None, replicates=100, seed=0, radius=None, constants={})
     title = experiment.algorithm.title
     return _guarantees(bench, chosen, label=title, own_algorithms=False, accuracy=None, verdicts=verdicts, errors={})
 
 
 def _guarantees(
-    bench: Bench,
+    bench: Runs,
     chosen: Sequence[Candidate],
     *,
     label: str,

@@ -78,14 +78,14 @@ def _checked(entry: Mapping[str, Any]) -> str:
     return "<br>".join(_escaped(text) for text in shown) or " "
 
 
-class Comparison(NamedTuple):
+class Changes(NamedTuple):
     """Lines that tell what has changed, and whether a verdict has changed or a form has gone."""
 
     lines: list[str]
     changed: bool
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Comparison:
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Changes:
     """Return one line per form whose verdict, strength or margin has changed, or that has come or gone."""
     before, after = _by_form(old), _by_form(new)
     gone = [f"- {key}: {before[key]['verdict']}" for key in before if key not in after]
@@ -105,7 +105,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Comparison:
             )
         elif _moved(was["margin"], now["margin"]):
             moved.append(f"~ {key}: margin {_margin(was['margin'])} -> {_margin(now['margin'])}")
-    return Comparison([*gone, *come, *turned, *moved], bool(gone or turned))
+    return Changes([*gone, *come, *turned, *moved], bool(gone or turned))
 
 
 def _by_form(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GraphLayout:
     """Places of statements: layers from what is used (0) to what uses it, and positions inside a layer.
 
     Parameters
@@ -33,7 +33,7 @@ class Layout:
         return max((list(self.layer.values()).count(n) for n in set(self.layer.values())), default=0)
 
 
-def layout(uses: Mapping[str, Sequence[str]], *, widest: int = 8) -> Layout:
+def layout(uses: Mapping[str, Sequence[str]], *, widest: int = 8) -> GraphLayout:
     """Lay out the statements that are connected to any other; edges to unknown statements are left out.
 
     A statement stands above everything its proof uses; inside a layer statements are ordered by the mean position of
@@ -64,7 +64,7 @@ def layout(uses: Mapping[str, Sequence[str]], *, widest: int = 8) -> Layout:
         for place, node in enumerate(ordered):
             position[node] = place - (len(ordered) - 1) / 2
             layer[node] = number
-    return Layout(layer, position, tuple(edges))
+    return GraphLayout(layer, position, tuple(edges))
 
 
 def _folded(rows: Mapping[int, list[str]], widest: int) -> list[list[str]]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fltheory.datasets.sizes import Equal, Lognormal, Pareto, Sizes
+from fltheory.datasets.sizes import Equal, Lognormal, Pareto, SizeLaw
 from fltheory.datasets.splits import ClassesPerClient, Dirichlet, Iid, Natural, Split
 from fltheory.errors import InvalidParameter
 
@@ -130,7 +130,7 @@ def test_clients_hold_exactly_so_many_classes(supply: list[int], classes: int, n
     sizes=st.sampled_from([Equal(size=12), Lognormal(spread=0.4, size=12)]),
     seed=SEEDS,
 )
-def test_sized_clients_hold_exactly_so_many_classes(classes: int, num_clients: int, sizes: Sizes, seed: int) -> None:
+def test_sized_clients_hold_exactly_so_many_classes(classes: int, num_clients: int, sizes: SizeLaw, seed: int) -> None:
     labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(6), 60))
     try:
         parts = ClassesPerClient(classes=classes, sizes=sizes).deal(labels, num_clients, seed=seed)

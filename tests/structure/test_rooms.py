@@ -64,6 +64,24 @@ def test_the_facade_has_what_it_says():
     assert not [name for name in claims.__all__ if name not in claims.__doc__]
 
 
+OF_MANY = {
+    "State": "one per algorithm",
+    "Constant": "a number that theorems refer to; the schedule of that name is reached as ``schedules.Constant``",
+}
+"""Names of several classes, and why."""
+
+
+def test_a_public_class_name_has_one_meaning():
+    """The glossary says what it is."""
+    places: dict[str, set[str]] = {}
+    for path in Path(fltheory.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, set()).add(str(path))
+    assert len(places) > 300
+    assert {name for name, found in places.items() if len(found) > 1} == set(OF_MANY)
+
+
 def test_every_paper_has_its_folder_and_every_folder_its_paper():
     folders = {path.parent.name for path in BOUNDS.glob("*/__init__.py")}
     assert folders - SHARED == set(PAPERS)

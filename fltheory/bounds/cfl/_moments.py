@@ -49,7 +49,7 @@ _SMALLEST = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Moments:
+class QuadraticMoments:
     r"""Second moments on a quadratic whose Hessians commute; equal if all numbers are.
 
     Parameters
@@ -90,7 +90,7 @@ class Moments:
     @classmethod
     def of(
         cls, problem: Quadratic, local_steps: int, *, remembers: bool, prox: float = 0.0, mirrored: bool = False
-    ) -> Moments:
+    ) -> QuadraticMoments:
         """Return the moments of a problem whose Hessians are given by their eigenvalues, all clients weighing alike."""
         if problem.is_dense or np.ptp(problem.weights) > 0 or problem.round_growth > 0 or problem.hessian_noise > 0:
             raise InvalidParameter(
@@ -122,7 +122,7 @@ class Moments:
         return tuple((v.shape, v.tobytes()) if isinstance(v, np.ndarray) else v for v in values)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Moments) and self._content() == other._content()
+        return isinstance(other, QuadraticMoments) and self._content() == other._content()
 
     def __hash__(self) -> int:
         return hash(self._content())
@@ -220,7 +220,7 @@ def averaging(steps: Floats, rounds: int, mu: float) -> Floats:
 
 @functools.lru_cache(maxsize=4096)
 def best_step(
-    moments: Moments, rounds: int, mu: float, *, high: float = LARGEST, over_rounds: bool = False
+    moments: QuadraticMoments, rounds: int, mu: float, *, high: float = LARGEST, over_rounds: bool = False
 ) -> tuple[float, float]:
     """Return the best constant step per round, ``high`` at most, and the expected gap of the weighted mean with it.
 

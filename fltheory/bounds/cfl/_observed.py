@@ -15,7 +15,7 @@ import numpy as np
 
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
-from fltheory.bounds.cfl._moments import Moments, largest
+from fltheory.bounds.cfl._moments import QuadraticMoments, largest
 from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.errors import InvalidParameter, MissingConstants, NotApplicable
 from fltheory.problems.problem import Origin
@@ -104,7 +104,7 @@ def _seen(facts: Facts, t: Any, remembers: bool) -> Any:
     try:
         if not isinstance(facts.problem, Quadratic):
             raise InvalidParameter("only quadratics know it")
-        moments = Moments.of(facts.problem, facts.local_steps, remembers=remembers)
+        moments = QuadraticMoments.of(facts.problem, facts.local_steps, remembers=remembers)
     except InvalidParameter:
         raise MissingConstants(
             {"seen": "mean square of the part of the clients' mean drift that earlier rounds have seen"},

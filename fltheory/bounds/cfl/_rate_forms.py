@@ -9,13 +9,13 @@ from sympy import Expr, Le, Rational, log, sqrt
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.cfl._rate_sweeps import alone, attained_over_rounds, everything, over_all_rounds, start
 from fltheory.bounds.cfl._rate_symbols import B, F, G, T, eps
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Assumption, Form
 from fltheory.bounds.symbols import L, mu
 
 
 def remembered_forms(
-    setting: Setting,
+    setting: RateSetting,
     sources: tuple[str, ...],
     *,
     claimed: Expr,
@@ -85,7 +85,7 @@ def remembered_forms(
 
 
 def cancelling_forms(
-    setting: Setting, sources: tuple[str, ...], needed: Expr, where: tuple[Any, ...] = ()
+    setting: RateSetting, sources: tuple[str, ...], needed: Expr, where: tuple[Any, ...] = ()
 ) -> tuple[Form, Form]:
     """Return the corrected and the sharp form for client drifts that stay and sum to zero.
 
@@ -124,7 +124,7 @@ def cancelling_forms(
 
 def drawn_forms(
     reading: str,
-    setting: Setting,
+    setting: RateSetting,
     sources: tuple[str, ...],
     *,
     claimed: Expr,
@@ -172,7 +172,7 @@ def drawn_forms(
     )
 
 
-def start_form(setting: Setting) -> Form:
+def start_form(setting: RateSetting) -> Form:
     """Return the form that says that a general convex rate needs the square of the distance."""
     return Form(
         variant="sharp@start",

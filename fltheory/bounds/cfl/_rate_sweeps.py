@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Sweep
 from fltheory.bounds.space import Params
 
@@ -52,7 +52,7 @@ def sweep(name: str, low: float, high: float, base: Params, *, points: int = 6) 
     return Sweep(name, numbers, {**base, name: numbers[0]}, lighter)
 
 
-def size(setting: Setting, source: str) -> float:
+def size(setting: RateSetting, source: str) -> float:
     r"""Return how large a source is where it leads; the noise of CFL-R does only above :math:`F\sqrt{NK}`."""
     if source == "G" and setting.balanced:
         return 16.0
@@ -61,7 +61,7 @@ def size(setting: Setting, source: str) -> float:
     return {"D": 4.0, "G": 0.5 if setting.lasting else 4.0, "sigma": 64.0 if setting.remembers else 8.0}[source]
 
 
-def base(setting: Setting, *sources: str) -> dict[str, Any]:
+def base(setting: RateSetting, *sources: str) -> dict[str, Any]:
     """Return the base of sweeps with some sources of error at the sizes at which they lead."""
     made = {**BASE, "N": setting.clients or 2}
     if setting.strongly:
@@ -70,7 +70,7 @@ def base(setting: Setting, *sources: str) -> dict[str, Any]:
     return _in_groups(setting, made) if setting.balanced and "G" in sources else made
 
 
-def alone(setting: Setting, source: str, *, attained: bool = False) -> tuple[Sweep, ...]:
+def alone(setting: RateSetting, source: str, *, attained: bool = False) -> tuple[Sweep, ...]:
     """Return sweeps of every parameter with one source of error only, from the range where it leads.
 
     Parameters
@@ -102,7 +102,7 @@ def alone(setting: Setting, source: str, *, attained: bool = False) -> tuple[Swe
     )
 
 
-def start(setting: Setting, *, attained: bool = False) -> tuple[Sweep, ...]:
+def start(setting: RateSetting, *, attained: bool = False) -> tuple[Sweep, ...]:
     """Return sweeps without any drift and noise."""
     quiet = base(setting)
     return (
@@ -113,7 +113,7 @@ def start(setting: Setting, *, attained: bool = False) -> tuple[Sweep, ...]:
     )
 
 
-def everything(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
+def everything(setting: RateSetting, *sources: str) -> tuple[Sweep, ...]:
     """Return the sweeps of a rate that contains these sources: each alone, all together, and none."""
     loud = base(setting, *sources)
     apart = loud["B"] > 0
@@ -133,7 +133,7 @@ def everything(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
     return (*each, *together, *start(setting))
 
 
-def attained_over_rounds(setting: Setting, source: str) -> tuple[Sweep, ...]:
+def attained_over_rounds(setting: RateSetting, source: str) -> tuple[Sweep, ...]:
     r"""Return sweeps of one drift for the mean over rounds as objective.
 
     The condition number is swept with many rounds: the memory of the weights, :math:`\kappa/\eta` rounds, has to be
@@ -142,7 +142,7 @@ def attained_over_rounds(setting: Setting, source: str) -> tuple[Sweep, ...]:
     return _longer(setting, alone(setting, source, attained=True))
 
 
-def over_all_rounds(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
+def over_all_rounds(setting: RateSetting, *sources: str) -> tuple[Sweep, ...]:
     """Return all sweeps for the mean over rounds as objective; of the condition number with one source at a time.
 
     Noise and drifts cost the same power of the number of rounds there, so that together neither leads.
@@ -151,12 +151,12 @@ def over_all_rounds(setting: Setting, *sources: str) -> tuple[Sweep, ...]:
     return _longer(setting, tuple(kept))
 
 
-def _in_groups(setting: Setting, loud: Mapping[str, Any]) -> dict[str, Any]:
+def _in_groups(setting: RateSetting, loud: Mapping[str, Any]) -> dict[str, Any]:
     """Return a base with two groups: a condition number with room for them, or rounds for steps in between."""
     return {**loud, "B": DISTANCE_OF_GROUPS, **({"kappa": 4.0} if setting.strongly else {"T": 8192})}
 
 
-def _longer(setting: Setting, sweeps: tuple[Sweep, ...]) -> tuple[Sweep, ...]:
+def _longer(setting: RateSetting, sweeps: tuple[Sweep, ...]) -> tuple[Sweep, ...]:
     """Return sweeps in which the condition number, where drifts lead, is swept with many rounds."""
     return tuple(
         replace(s, base={**s.base, "T": LONG}) if s.name == "kappa" and setting.strongly and _drifts(s.base) else s
@@ -164,7 +164,7 @@ def _longer(setting: Setting, sweeps: tuple[Sweep, ...]) -> tuple[Sweep, ...]:
     )
 
 
-def _saturation(setting: Setting, source: str, loud: Params) -> float:
+def _saturation(setting: RateSetting, source: str, loud: Params) -> float:
     """Return about how large a source is when no step does better than a vanishing one."""
     far, clients, rounds = float(loud["F"]), int(loud["N"]), int(loud["T"])
     if source == "G" and setting.balanced:
@@ -182,7 +182,7 @@ def _single(loud: Params) -> bool:
     return sum(float(loud[source]) > 0 for source in ("D", "G", "sigma")) <= 1
 
 
-def _bent(setting: Setting, loud: Mapping[str, Any], *, attained: bool = False) -> tuple[Sweep, ...]:
+def _bent(setting: RateSetting, loud: Mapping[str, Any], *, attained: bool = False) -> tuple[Sweep, ...]:
     r"""Return sweeps of the curvature: of the known one, or away from the worst one in both directions.
 
     The condition number stays well below :math:`\eta T`, from where on the start leads; noise fades faster than drifts,

@@ -42,7 +42,7 @@ from fltheory._internal.arguments import Floats
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.bounds.algebra import Env
-from fltheory.bounds.cfl._moments import Moments, averaging, best_step, largest
+from fltheory.bounds.cfl._moments import QuadraticMoments, averaging, best_step, largest
 from fltheory.bounds.claim import Experiments, Instances, Method, Rejected, Sweep, Sweeps
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space
 from fltheory.participation import Participation
@@ -68,7 +68,7 @@ SPACE = Space(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
+class RateSetting:
     r"""What a rate is about.
 
     Parameters
@@ -169,9 +169,9 @@ class Setting:
             made, hessian=hessian, linear=-hessian * away, constant=np.zeros(len(hessian)), client_drift=drift
         )
 
-    def moments(self, point: Params, *, remembers: bool) -> Moments:
+    def moments(self, point: Params, *, remembers: bool) -> QuadraticMoments:
         """Return the moments of one of the methods."""
-        return Moments.of(self.problem(point), int(point["K"]), remembers=remembers, mirrored=self.lasting)
+        return QuadraticMoments.of(self.problem(point), int(point["K"]), remembers=remembers, mirrored=self.lasting)
 
     def known_mu(self, point: Params) -> float:
         """Return the strong convexity that the weights may use."""
@@ -233,7 +233,7 @@ class Setting:
 
 
 @functools.cache
-def _source(setting: Setting, kind: str) -> Instances | Experiments:
+def _source(setting: RateSetting, kind: str) -> Instances | Experiments:
     """Return where the instances of a setting come from, one object for all checks, which then share what is run."""
     if kind == "over-rounds":
         return Instances(space=SPACE, realise=setting.over_rounds, method=Method.EXACT, rational=False)
@@ -255,7 +255,7 @@ def camp_signs(clients: int) -> Floats:
 
 @functools.lru_cache(maxsize=4096)
 def _tuned(
-    setting: Setting, point: tuple[tuple[str, Any], ...], remembers: bool, over_rounds: bool
+    setting: RateSetting, point: tuple[tuple[str, Any], ...], remembers: bool, over_rounds: bool
 ) -> tuple[float, float]:
     params = dict(point)
     moments = setting.moments(params, remembers=remembers)
@@ -263,7 +263,7 @@ def _tuned(
     return best_step(moments, int(params["T"]), setting.known_mu(params), high=high, over_rounds=over_rounds)
 
 
-def tuned(setting: Setting, point: Params, *, remembers: bool, over_rounds: bool = False) -> tuple[float, float]:
+def tuned(setting: RateSetting, point: Params, *, remembers: bool, over_rounds: bool = False) -> tuple[float, float]:
     """Return the best constant step per round and the gap with it; the forms of a claim share their points."""
     key = tuple(sorted((name, value) for name, value in point.items() if name != "by"))
     return _tuned(setting, key, remembers, over_rounds)

@@ -12,7 +12,7 @@ from sympy import Expr, Le, sqrt
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.bounds.algebra import Env
-from fltheory.bounds.cfl._moments import Moments
+from fltheory.bounds.cfl._moments import QuadraticMoments
 from fltheory.bounds.cfl._rate_symbols import K, sigma
 from fltheory.bounds.claim import Assumption, Experiments
 from fltheory.bounds.definitions import Definition
@@ -153,7 +153,7 @@ def _quantities(remembers: bool) -> Callable[[Params, Any, Any], Env]:
     def read(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajectories, ...]) -> Env:
         problem = made[0].problem
         assert isinstance(problem, Quadratic)
-        moments = Moments.of(problem, point["K"], remembers=remembers)
+        moments = QuadraticMoments.of(problem, point["K"], remembers=remembers)
         t = np.arange(1.0, point["T"] + 1.0)
         fresh = point["d"] * moments.spread
         squared = np.mean([run.curve("distance_sq")[0] for run in runs], axis=0)

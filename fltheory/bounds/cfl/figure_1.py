@@ -44,7 +44,7 @@ from sympy import Ge, Le, Max, Min
 
 from fltheory.algorithms.cflr import CFLR
 from fltheory.bounds.algebra import Env
-from fltheory.bounds.cfl._moments import Moments
+from fltheory.bounds.cfl._moments import QuadraticMoments
 from fltheory.bounds.claim import Citation, Claim, Experiments, Form, Instances, Kind, Method
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space
@@ -119,7 +119,7 @@ def tuned(
     point: Params, instance: Quadratic, *, averaged: bool, remembers: bool, prox: float = 0.0
 ) -> tuple[float, float]:
     """Return the best constant rate and its loss: squared gradient after the last round, or gap of the mean."""
-    moments = Moments.of(instance, point["K"], remembers=remembers, prox=prox)
+    moments = QuadraticMoments.of(instance, point["K"], remembers=remembers, prox=prox)
     weights = np.ones((1, point["T"] + 1)) if averaged else np.eye(point["T"] + 1)[-1:]
     low, high = 1e-4, 1.95 / (float(instance.hessian.max()) + prox)
     # The loss may have several minima, narrow ones near the largest rate, so the first grid covers everything; later

@@ -39,7 +39,7 @@ from sympy import Le, log
 from fltheory.bounds.algebra import BigO, Env
 from fltheory.bounds.cfl._rate_sweeps import alone, sweep
 from fltheory.bounds.cfl._rate_symbols import D, F, G, T, eps, rival
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Experiments, Form, Instances, Kind, Sweeps
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space
@@ -66,8 +66,8 @@ round_both = scalar(
 
 CASES = tuple(f"{case}-{convex}" for case in ("S1-drawn", "S2-centred", "S2-drawn") for convex in ("sc", "gc"))
 
-fresh = Setting(remembers=True, scenario="S1", centred=False)
-same = Setting(remembers=True)
+fresh = RateSetting(remembers=True, scenario="S1", centred=False)
+same = RateSetting(remembers=True)
 
 
 def drifts(point: Params) -> Env:
@@ -84,10 +84,10 @@ def drifts(point: Params) -> Env:
     }
 
 
-def compared(point: Params) -> Setting:
+def compared(point: Params) -> RateSetting:
     """Return the setting at a point of the space of comparisons."""
     scenario, centred, strongly = str(point["case"]).split("-")
-    return Setting(remembers=True, scenario=scenario, centred=centred == "centred", strongly=strongly == "sc")
+    return RateSetting(remembers=True, scenario=scenario, centred=centred == "centred", strongly=strongly == "sc")
 
 
 averaged_out = Instances(space=Space({"T": Integer(1, 64), "G": Real(0, 3), "D": Real(0, 3)}), realise=drifts)

@@ -66,12 +66,12 @@ from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, far, sigma, soft_general
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.symbols import N
 
-setting = Setting(remembers=True, strongly=False)
-drawn = Setting(remembers=True, centred=False, strongly=False)
+setting = RateSetting(remembers=True, strongly=False)
+drawn = RateSetting(remembers=True, centred=False, strongly=False)
 sources = ("D", "G", "sigma")
 third = (sqrt(K) * G + sigma) * F**2 / sqrt(K * eps**3)
 third_short = (sqrt(K) * G + sigma) * F**2 / (sqrt(K) * eps**3)

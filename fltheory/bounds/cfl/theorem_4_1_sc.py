@@ -68,12 +68,12 @@ from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, T, c_pB, constants, eps, eta_max, far, sigma, soft
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Kind
 from fltheory.bounds.symbols import L, N, mu
 
-setting = Setting(remembers=True)
-drawn = Setting(remembers=True, centred=False)
+setting = RateSetting(remembers=True)
+drawn = RateSetting(remembers=True, centred=False)
 sources = ("D", "G", "sigma")
 first = G**2 / (mu * eps)
 others = (

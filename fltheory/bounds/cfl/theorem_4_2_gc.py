@@ -58,11 +58,11 @@ from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import D, F, G, K, M, c_pB, constants, eps, far, sigma, soft_general
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Kind
 from fltheory.bounds.symbols import N
 
-setting = Setting(remembers=True, scenario="S1", centred=False, strongly=False)
+setting = RateSetting(remembers=True, scenario="S1", centred=False, strongly=False)
 sources = ("D", "G", "sigma")
 rest = sigma * F**2 / sqrt(K * eps**3) + ((G**2 + D**2) * F**4) ** Rational(1, 3) / eps
 rate = (M + G + c_pB) * F / eps + rest

@@ -70,11 +70,11 @@ from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import D, G, K, M, c_pB, constants, eps, far, sigma, soft
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Kind
 from fltheory.bounds.symbols import L, N, mu
 
-setting = Setting(remembers=True, scenario="S1", centred=False)
+setting = RateSetting(remembers=True, scenario="S1", centred=False)
 sources = ("D", "G", "sigma")
 rate = (M + G) / sqrt(mu * eps) + sigma / (mu * sqrt(K * eps)) + ((G**2 + D**2) / (mu**2 * eps)) ** Rational(1, 3)
 noise = sigma / sqrt(mu * N * K * eps) + sigma / (mu * sqrt(K * eps))

@@ -70,14 +70,14 @@ from fltheory.bounds.cfl._rate_symbols import (
     sigma,
     soft_general,
 )
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.symbols import N
 
 sources = ("D", "G", "sigma")
-fresh = Setting(remembers=False, scenario="S1", centred=False, strongly=False)
-same = Setting(remembers=False, strongly=False)
-drawn = Setting(remembers=False, centred=False, strongly=False)
+fresh = RateSetting(remembers=False, scenario="S1", centred=False, strongly=False)
+same = RateSetting(remembers=False, strongly=False)
+drawn = RateSetting(remembers=False, centred=False, strongly=False)
 rest = (M_tilde + G**2) * F**2 / eps**2 + sigma * F**2 / sqrt(K * eps**3) + (G + D) * F**2 / sqrt(eps**3)
 rate = c_pB * F / eps + rest
 cancelling = (

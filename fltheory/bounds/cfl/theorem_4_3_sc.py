@@ -75,14 +75,14 @@ from fltheory.bounds.cfl._rate_symbols import (
     sigma,
     soft,
 )
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.symbols import N, mu
 
 sources = ("D", "G", "sigma")
-fresh = Setting(remembers=False, scenario="S1", centred=False)
-same = Setting(remembers=False)
-drawn = Setting(remembers=False, centred=False)
+fresh = RateSetting(remembers=False, scenario="S1", centred=False)
+same = RateSetting(remembers=False)
+drawn = RateSetting(remembers=False, centred=False)
 others = sigma / (mu * sqrt(K * eps)) + (G + D) / (mu * sqrt(eps))
 rate = (M_tilde + G**2) / (mu * eps) + others
 cancelling = c_pB / mu + (D**2 + sigma**2 / K) / (mu * N * eps) + others

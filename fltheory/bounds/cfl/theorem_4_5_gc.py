@@ -59,13 +59,13 @@ from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms, start_form
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, far, sigma, soft_general
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.symbols import N
 
 sources = ("G", "sigma")
-same = Setting(remembers=False, strongly=False)
-drawn = Setting(remembers=False, centred=False, strongly=False)
+same = RateSetting(remembers=False, strongly=False)
+drawn = RateSetting(remembers=False, centred=False, strongly=False)
 others = sigma**2 * F**2 / (N * K * eps**2) + sigma * F**2 / sqrt(K * eps**3) + G * F**2 / sqrt(eps**3)
 rest = G**2 * F**2 / eps**2 + others
 rate = (B**2 + 1) * F / eps + rest

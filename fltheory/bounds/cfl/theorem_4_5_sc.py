@@ -69,13 +69,13 @@ from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import cancelling_forms, drawn_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import B, F, G, K, T, eps, eta_max, far, sigma, soft
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.symbols import N, mu
 
 sources = ("G", "sigma")
-same = Setting(remembers=False)
-drawn = Setting(remembers=False, centred=False)
+same = RateSetting(remembers=False)
+drawn = RateSetting(remembers=False, centred=False)
 noise = sigma**2 / (mu * N * K * eps) + sigma / (mu * sqrt(K * eps))
 rate = noise + G**2 / (mu * eps) + G / (mu * sqrt(K * eps))
 error = (

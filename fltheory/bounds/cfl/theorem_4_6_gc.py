@@ -47,10 +47,10 @@ from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import A, D, F, K, T, eps, far, sigma, soft_general
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
 
-setting = Setting(remembers=True, scenario="S1", centred=False, strongly=False, clients=1)
+setting = RateSetting(remembers=True, scenario="S1", centred=False, strongly=False, clients=1)
 sources = ("D", "sigma")
 sigma_first = sigma * F / sqrt(K * eps)
 cube = (D**2 * F**4) ** Rational(1, 3) / eps

@@ -39,11 +39,11 @@ from fltheory.bounds.cfl import _observed
 from fltheory.bounds.cfl._rate_forms import remembered_forms
 from fltheory.bounds.cfl._rate_sweeps import everything
 from fltheory.bounds.cfl._rate_symbols import A, D, K, eps, far, sigma, soft
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Citation, Claim, Kind
 from fltheory.bounds.symbols import L, mu
 
-setting = Setting(remembers=True, scenario="S1", centred=False, clients=1)
+setting = RateSetting(remembers=True, scenario="S1", centred=False, clients=1)
 sources = ("D", "sigma")
 rate = (
     sigma / sqrt(mu * K * eps)

@@ -178,7 +178,7 @@ class _Seen(NamedTuple):
     elastic: float = 0.0
 
 
-class Walk:
+class ContinuedCourses:
     """Courses that go on: those of a longer run begin where those of a shorter one have ended."""
 
     def __init__(self, run: Experiment, chance: Floats) -> None:
@@ -231,7 +231,7 @@ class Walk:
         return norm_sq(state.w - minimiser)
 
 
-Walks = dict[tuple[str, bytes], Walk]
+Walks = dict[tuple[str, bytes], ContinuedCourses]
 """Runs that a longer one may go on from, by all that they depend on but their length, and the chances of courses."""
 
 
@@ -281,7 +281,7 @@ def _follow(run: Experiment, chance: Floats, work: Callable[[int], Round], known
     key = known, chance.tobytes()
     walk = None if walks is None else walks.get(key)
     if walk is None:
-        walk = Walk(run, chance)
+        walk = ContinuedCourses(run, chance)
     if walks is not None:
         walks[key] = walk
     return walk.until(run.rounds, work)

@@ -46,7 +46,7 @@ class State:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Solved:
+class ClientSolutions:
     """Every client's solution in a round, the sign of its update and the subgradient, ``(m, d)``."""
 
     tilde: Numbers
@@ -69,14 +69,14 @@ class Algorithm3:
         zeros = self.clients.centre * 0
         return State(server=server, h=zeros[0], stored=zeros, local=self.clients.centre)
 
-    def solve(self, state: State) -> Solved:
+    def solve(self, state: State) -> ClientSolutions:
         """Solve all sub-problems."""
         found = self.clients.elastic(state.stored, state.server, pull=self.l2, l1=self.l1)
         moved = found.at - state.server
         kick = (state.stored - self.clients.gradients(found.at) - self.l2 * moved) / self.l1
-        return Solved(tilde=found.at, sign=found.sign, kick=kick)
+        return ClientSolutions(tilde=found.at, sign=found.sign, kick=kick)
 
-    def advance(self, state: State, solved: Solved, chosen: tuple[int, ...]) -> State:
+    def advance(self, state: State, solved: ClientSolutions, chosen: tuple[int, ...]) -> State:
         """Return the state after a round with the chosen clients."""
         active = np.zeros((len(state.local), 1), dtype=int)
         active[list(chosen)] = 1

@@ -22,7 +22,7 @@ from fltheory.bounds.flexible_participation.round import (
     CLIENTS,
     NOISE,
     Clients,
-    Round,
+    RoundInstance,
     best,
     clients_of,
     constants,
@@ -53,16 +53,16 @@ MOST = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Draw:
+class DrawnRound:
     """One outcome of participation: its probability, steps completed, coefficients, and the round."""
 
     chance: Any
     completed: Any
     coefficients: Any
-    played: Round
+    played: RoundInstance
 
 
-def _drawn(point: Params) -> tuple[Clients, Any, Any, list[Draw]]:
+def _drawn(point: Params) -> tuple[Clients, Any, Any, list[DrawnRound]]:
     """Return clients, learning rate, bound on the ratio of coefficients, and all draws."""
     clients = clients_of(point)
     count, steps = point["N"], point["E"]
@@ -78,7 +78,9 @@ def _drawn(point: Params) -> tuple[Clients, Any, Any, list[Draw]]:
         raise Rejected("no draw aggregates anything")
     theta = max((c / clients.weights).max() for _, _, c in found)
     eta = point["rate"] * clients.largest_rate(steps, theta)
-    draws = [Draw(chance=q, completed=s, coefficients=c, played=play(clients, point, eta, s, c)) for q, s, c in found]
+    draws = [
+        DrawnRound(chance=q, completed=s, coefficients=c, played=play(clients, point, eta, s, c)) for q, s, c in found
+    ]
     return clients, eta, theta, draws
 
 
@@ -99,7 +101,7 @@ def coefficients_of(scheme: str, weights: Any, completed: Any, steps: int) -> An
     return weights * (len(weights) * complete) / max(int(complete.sum()), 1)
 
 
-def _shared(point: Params, clients: Clients, eta: Any, theta: Any, draws: list[Draw]) -> dict[str, Any]:
+def _shared(point: Params, clients: Clients, eta: Any, theta: Any, draws: list[DrawnRound]) -> dict[str, Any]:
     """Return what both kinds of outcomes need: constants, the law's moments, and whether it is heterogeneous."""
     ratios = sum(draw.chance * draw.coefficients * draw.completed for draw in draws) / clients.weights
     tolerance = 0 if isinstance(point, ExactPoint) else 1e-12

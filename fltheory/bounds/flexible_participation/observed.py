@@ -45,7 +45,7 @@ SAME = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class RoundLaw:
     """The law of one round.
 
     Parameters
@@ -85,7 +85,7 @@ class Law:
         return int(ratios.max() - ratios.min() > SAME * ratios.max())
 
 
-def law(facts: Facts, index: int) -> Law:
+def law(facts: Facts, index: int) -> RoundLaw:
     """Return the law of a round of an experiment."""
     weights = facts.problem.weights
     chance, steps, sampled = facts.participation.outcomes(index, weights)
@@ -95,16 +95,16 @@ def law(facts: Facts, index: int) -> Law:
     else:
         scheme = Scheme(algorithm.scheme) if isinstance(algorithm, Ruan) else Scheme.C
         coefficients = scheme_weights(scheme, weights, steps, facts.local_steps)
-    found = Law(chance, np.asarray(coefficients, dtype=float), steps.astype(float), weights)
+    found = RoundLaw(chance, np.asarray(coefficients, dtype=float), steps.astype(float), weights)
     if found.mean_ps <= 0:
         raise NotApplicable(f"no client ever completes a step in round {index}, so that nothing is aggregated")
     return found
 
 
-def laws(facts: Facts) -> tuple[list[Law], list[int]]:
+def laws(facts: Facts) -> tuple[list[RoundLaw], list[int]]:
     """Return the different laws of an experiment, and the number of the law that is in force in every round."""
     known: dict[bytes, int] = {}
-    found: list[Law] = []
+    found: list[RoundLaw] = []
     which: list[int] = []
     for index in range(facts.rounds):
         key = facts.participation.law_key(index)
@@ -188,7 +188,7 @@ def constants(facts: Facts) -> dict[Any, Any]:
     }
 
 
-def drawn(one: Law) -> dict[Any, Any]:
+def drawn(one: RoundLaw) -> dict[Any, Any]:
     """Return the outcomes of a round, by symbol."""
     return {p_drawn: list(one.coefficients), s_drawn: list(one.steps), CHANCE: one.chance, mean_ps: one.mean_ps}
 

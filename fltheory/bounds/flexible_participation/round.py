@@ -92,7 +92,7 @@ class Clients:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Round:
+class RoundInstance:
     """One round for given participation.
 
     Parameters
@@ -130,7 +130,7 @@ def clients_of(point: Params) -> Clients:
     return Clients(functions=functions, mu=low, smoothness=high, weights=weights, optimum=optimum, gaps=gaps)
 
 
-def play(clients: Clients, point: Params, eta: Any, completed: Any, coefficients: Any) -> Round:
+def play(clients: Clients, point: Params, eta: Any, completed: Any, coefficients: Any) -> RoundInstance:
     """Run one round on all outcomes of the coins."""
     steps, dim = point["E"], point["d"]
     noise = point.get("noise")
@@ -159,7 +159,9 @@ def play(clients: Clients, point: Params, eta: Any, completed: Any, coefficients
             move = eta * int(works[client, step]) * stochastic[:, client, step]
             local[:, client, step + 1] = local[:, client, step] - move
             averaged[:, step + 1] = averaged[:, step + 1] - coefficients[client] * move
-    return Round(works=works, averaged=averaged, local=local, full=full, stochastic=stochastic, second_moment=largest)
+    return RoundInstance(
+        works=works, averaged=averaged, local=local, full=full, stochastic=stochastic, second_moment=largest
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -221,7 +223,7 @@ def realise_busy(point: Params) -> dict[str, Any]:
     return realise(kind({**point, "s": completed}))
 
 
-def paths(played: Round) -> dict[str, Any]:
+def paths(played: RoundInstance) -> dict[str, Any]:
     """Return models and gradients of a round, outcomes first."""
     return {
         "w_bar": played.averaged,
@@ -232,7 +234,7 @@ def paths(played: Round) -> dict[str, Any]:
     }
 
 
-def best(clients: Clients, played: Round, coefficients: Any, outcome: int) -> Any:
+def best(clients: Clients, played: RoundInstance, coefficients: Any, outcome: int) -> Any:
     """Return the virtual model of index l of (48): where the weighted values of those who work are smallest."""
     models = played.averaged[outcome]
     sums = [

@@ -58,7 +58,7 @@ SIZES: dict[str, Parameter] = {"d": Integer(1, 2)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class ProxProblem:
     """A problem with its minimiser, a step size and a probability."""
 
     smooth: Kinked
@@ -90,7 +90,7 @@ class Setting:
         return ((x - self.x_star) ** 2).sum() + ratio**2 * ((h - self.h_star) ** 2).sum()
 
 
-def setting(point: Params, *, farthest: Any = 1) -> Setting:
+def setting(point: Params, *, farthest: Any = 1) -> ProxProblem:
     """Return the problem of a point, with a step size of at most ``farthest / L``."""
     low, high = point["mu"], point["mu"] * point["condition"]
     slopes = [low + (high - low) * point[side] for side in ("left", "right")]
@@ -101,4 +101,4 @@ def setting(point: Params, *, farthest: Any = 1) -> Setting:
     at = psi.prox(point["optimum"], 1 + 0 * low)
     # optimum - at is a subgradient of psi at the minimiser; the gradient of f has to be its negative.
     tilt = at - point["optimum"] - smooth.gradient(0, at)
-    return Setting(smooth, tilt, psi, at, farthest * point["step"] / high, point["q"])
+    return ProxProblem(smooth, tilt, psi, at, farthest * point["step"] / high, point["q"])

@@ -11,8 +11,8 @@ from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.bounds.claim import Instances, Method
 from fltheory.bounds.functions import Numbers
 from fltheory.bounds.observation import Observation
-from fltheory.bounds.proxskip._prox import REGULARISER, SIZES, SMOOTH, STEP, Setting, setting
-from fltheory.bounds.proxskip._scaffnew import Moments, about, conditions, quantities
+from fltheory.bounds.proxskip._prox import REGULARISER, SIZES, SMOOTH, STEP, ProxProblem, setting
+from fltheory.bounds.proxskip._scaffnew import ErrorMoments, about, conditions, quantities
 from fltheory.bounds.proxskip._symbols import T
 from fltheory.bounds.space import Integer, Parameter, Params, Real, Space
 from fltheory.quadratic.problem import Quadratic
@@ -21,7 +21,7 @@ Law = list[tuple[Any, Numbers, Numbers]]
 """Chances, models and control variates."""
 
 
-def walk(made: Setting, x: Numbers, h: Numbers, steps: int, noise: Numbers) -> list[Any]:
+def walk(made: ProxProblem, x: Numbers, h: Numbers, steps: int, noise: Numbers) -> list[Any]:
     """Return the expected Lyapunov function at the start and after every step; noise comes with either sign."""
     law: Law = [(1, x, h)]
     found = [made.distance(x, h)]
@@ -38,7 +38,7 @@ def walk(made: Setting, x: Numbers, h: Numbers, steps: int, noise: Numbers) -> l
     return found
 
 
-def _entries(made: Setting, point: Params, values: list[Any], offset: Any) -> dict[str, Any]:
+def _entries(made: ProxProblem, point: Params, values: list[Any], offset: Any) -> dict[str, Any]:
     high = point["mu"] * point["condition"]
     return {
         "mu": point["mu"],
@@ -65,7 +65,7 @@ def realise_scaffnew(point: Params, *, noisy: bool) -> dict[str, Any]:
     """Return a run of Scaffnew on quadratics by second moments."""
     problem, high = clients(point, noisy=noisy), point["mu"] * point["condition"]
     gamma, q = point["step"] / high, point["q"]
-    values = list(Moments.of(problem).psi([gamma] * point["T"], q))
+    values = list(ErrorMoments.of(problem).psi([gamma] * point["T"], q))
     return {
         "mu": point["mu"],
         "L": high,

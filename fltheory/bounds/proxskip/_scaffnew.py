@@ -35,7 +35,7 @@ MOST = 120
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class ErrorMoments:
     """Second moments of all errors, ``(2 n, 2 n)`` with ``n`` clients times dimensions, models first."""
 
     curvature: Floats
@@ -44,7 +44,7 @@ class Moments:
     start: Floats
 
     @classmethod
-    def of(cls, problem: Problem, start: Floats | None = None) -> Moments:
+    def of(cls, problem: Problem, start: Floats | None = None) -> ErrorMoments:
         """Return the errors at the start, where control variates are zero."""
         clients, dim = problem.num_clients, problem.dim
         if not isinstance(problem, Quadratic) or clients * dim > MOST:
@@ -129,7 +129,7 @@ def quantities(facts: Facts) -> dict[str, Any]:
     assert isinstance(facts.algorithm, Scaffnew)
     known, steps = facts.require("mu", "L", "sigma_sq"), facts.local_steps
     q, rates = facts.algorithm.probability, _rates(facts.experiment)
-    values = np.array(list(Moments.of(facts.problem, np.asarray(facts.experiment.start)).psi(rates, q)))
+    values = np.array(list(ErrorMoments.of(facts.problem, np.asarray(facts.experiment.start)).psi(rates, q)))
     total = float(np.broadcast_to(np.asarray(known["sigma_sq"], dtype=float), (facts.num_clients,)).sum())
     return {
         "mu": known["mu"],

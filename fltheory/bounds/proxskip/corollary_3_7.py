@@ -30,7 +30,7 @@ from sympy import Le, log, sqrt
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
 from fltheory.bounds.proxskip._runs import clients
-from fltheory.bounds.proxskip._scaffnew import Moments
+from fltheory.bounds.proxskip._scaffnew import ErrorMoments
 from fltheory.bounds.proxskip._symbols import q
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Choice, Params, Real, Space
@@ -55,7 +55,7 @@ def realise(point: Params) -> dict[Any, Any]:
         noisy=False,
     )
     gamma, chance = 1 / condition, condition**-0.5
-    moments = Moments.of(made)
+    moments = ErrorMoments.of(made)
     meet, local, _ = moments.maps(gamma, chance)
     heads = meet @ local
     step = chance * np.kron(heads, heads) + (1 - chance) * np.kron(local, local)

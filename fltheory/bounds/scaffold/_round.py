@@ -84,7 +84,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Federation:
+class PointClients:
     """The clients of a point, with the minimiser of their mean."""
 
     functions: Kinked
@@ -112,14 +112,14 @@ class Federation:
         return (vectors * vectors).sum(axis=(1, 2)) * self.share
 
 
-def federation(point: Params) -> Federation:
+def federation(point: Params) -> PointClients:
     """Return the clients of a point."""
     number, high = point["N"], point["beta"]
     low = high / point["condition"]
     slopes = {side: low + (high - low) * point[side] for side in ("left", "right")}
     functions = Kinked(centre=point["centre"], knot=point["knot"], **slopes)
     share = ratio(point, 1, number)
-    return Federation(functions, number, low, high, share, functions.minimiser([share] * number))
+    return PointClients(functions, number, low, high, share, functions.minimiser([share] * number))
 
 
 def sampled(point: Params) -> int:
@@ -133,7 +133,7 @@ def spread(point: Params) -> Any:
     return point["sigma"] if few and point["noisy"] == "yes" and point["sigma"] > 0 else 0 * point["sigma"]
 
 
-def advance(point: Params, made: Federation, state: State, eta_l: Any, *, controlled: bool) -> tuple[State, Any]:
+def advance(point: Params, made: PointClients, state: State, eta_l: Any, *, controlled: bool) -> tuple[State, Any]:
     """Return the state after a round with the drift of the round, per outcome of the state before.
 
     ``controlled`` is SCAFFOLD with option II, else FedAvg.

@@ -13,7 +13,7 @@ from fltheory.conformance.variants import Perform, Variant, changed, mistake
 from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
-class Facts(NamedTuple):
+class FedGateTerms(NamedTuple):
     """What a rule for the corrections may look at."""
 
     algorithm: Any
@@ -24,19 +24,19 @@ class Facts(NamedTuple):
     """Mean gradients along the local paths, shape ``(replicates, clients, dim)``."""
 
 
-def _over_participants(facts: Facts, values: Floats) -> Floats:
+def _over_participants(facts: FedGateTerms, values: Floats) -> Floats:
     share = facts.work.p * facts.work.active
     total = share.sum(axis=1, keepdims=True)
     return aggregate(share / np.where(total > 0, total, 1.0), values)[:, None]
 
 
-def _track(facts: Facts) -> Floats:
+def _track(facts: FedGateTerms) -> Floats:
     return facts.delta + facts.path - _over_participants(facts, facts.path)
 
 
 def tracking_round(
     *,
-    track: Callable[[Facts], Floats] = _track,
+    track: Callable[[FedGateTerms], Floats] = _track,
     sign: float = -1.0,
     kept: Callable[[Any, Floats, Floats], Floats] = keep_absent,
 ) -> Perform:
@@ -47,7 +47,7 @@ def tracking_round(
         local = oracle.local_steps(sent, work, LocalSteps(correction=sign * state.delta))
         moved = local - sent
         path = -moved / (np.maximum(work.steps, 1)[:, :, None] * work.rate)
-        delta = kept(work.active, track(Facts(algorithm, state.delta, work, moved, path)), state.delta)
+        delta = kept(work.active, track(FedGateTerms(algorithm, state.delta, work, moved, path)), state.delta)
         rate = getattr(algorithm, "server_rate", 1.0)
         w = state.w + rate * aggregate(work.weights, moved)
         return RoundResult(state._replace(w=w, delta=delta), local, uplink=(), downlink=())
@@ -55,16 +55,16 @@ def tracking_round(
     return perform
 
 
-def _scaled_mean(facts: Facts) -> Floats:
+def _scaled_mean(facts: FedGateTerms) -> Floats:
     return np.asarray(facts.delta + facts.path - facts.algorithm.server_rate * _over_participants(facts, facts.path))
 
 
-def _undivided(facts: Facts) -> Floats:
+def _undivided(facts: FedGateTerms) -> Floats:
     upload = -facts.moved / facts.work.rate
     return np.asarray(facts.delta + upload - _over_participants(facts, upload))
 
 
-def _assigned(facts: Facts) -> Floats:
+def _assigned(facts: FedGateTerms) -> Floats:
     upload = -facts.moved / (facts.work.local_steps * facts.work.rate)
     return np.asarray(facts.delta + upload - _over_participants(facts, upload))
 

@@ -16,7 +16,7 @@ from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ScaffoldTerms:
     """What a rule may look at: the round so far."""
 
     algorithm: Scaffold
@@ -32,14 +32,14 @@ class Facts:
         return -self.moved / (np.maximum(self.work.steps, 1)[:, :, None] * self.work.rate)
 
 
-Rule = Callable[[Facts], Floats]
+Rule = Callable[[ScaffoldTerms], Floats]
 
 
 def _correction(state: State) -> Floats:
     return state.c[:, None] - state.c_i
 
 
-def _fresh(facts: Facts) -> Floats:
+def _fresh(facts: ScaffoldTerms) -> Floats:
     if facts.algorithm.option == "I":
         return facts.oracle.gradient(facts.state.w[:, None], active=facts.work.active)
     return facts.state.c_i - facts.state.c[:, None] + facts.path
@@ -50,7 +50,7 @@ def scaffold_round(
     correction: Callable[[State], Floats] = _correction,
     fresh: Rule = _fresh,
     kept: Callable[[Any, Floats, Floats], Floats] = keep_absent,
-    mean: Callable[[Facts, Floats], Floats] = lambda facts, c_i: aggregate(facts.work.p, c_i),
+    mean: Callable[[ScaffoldTerms, Floats], Floats] = lambda facts, c_i: aggregate(facts.work.p, c_i),
 ) -> Perform:
     """Return SCAFFOLD's round with some of its rules replaced.
 
@@ -69,7 +69,7 @@ def scaffold_round(
     def perform(algorithm: Scaffold, state: State, oracle: Oracle, work: Round) -> RoundResult:
         sent = state.w[:, None]
         local = oracle.local_steps(sent, work, LocalSteps(correction=correction(state)))
-        facts = Facts(algorithm, state, oracle, work, local - sent)
+        facts = ScaffoldTerms(algorithm, state, oracle, work, local - sent)
         c_i = kept(work.active, fresh(facts), state.c_i)
         w = state.w + algorithm.server_rate * aggregate(work.weights, local - sent)
         return RoundResult(State(w=w, c=mean(facts, c_i), c_i=c_i), local, uplink=(), downlink=())
@@ -77,7 +77,7 @@ def scaffold_round(
     return perform
 
 
-def _increment(facts: Facts, c_i: Floats) -> Floats:
+def _increment(facts: ScaffoldTerms, c_i: Floats) -> Floats:
     """Return the server variate moved by the mean increment, as the paper writes it: a wrong start stays wrong."""
     return np.asarray(facts.state.c + aggregate(facts.work.p, c_i - facts.state.c_i))
 
@@ -97,7 +97,7 @@ def _first_step_only(algorithm: Scaffold, state: State, oracle: Oracle, work: Ro
     first = oracle.local_steps(sent, once, LocalSteps(correction=_correction(state)))
     # The gradient is full, so which minibatch the other steps would use does not matter.
     local = oracle.local_steps(first, replace(work, steps=np.maximum(work.steps - 1, 0)))
-    facts = Facts(algorithm, state, oracle, work, local - sent)
+    facts = ScaffoldTerms(algorithm, state, oracle, work, local - sent)
     c_i = keep_absent(work.active, _fresh(facts), state.c_i)
     w = state.w + algorithm.server_rate * aggregate(work.weights, local - sent)
     return RoundResult(State(w=w, c=aggregate(work.p, c_i), c_i=c_i), local, uplink=(), downlink=())

@@ -40,7 +40,7 @@ _WORTH_LOADING = 2**20
 """Normals above which loading the compiled generator takes less time than drawing with NumPy."""
 
 
-class Draw(NamedTuple):
+class NextState(NamedTuple):
     """The law of the state after a round, given the state before it; all shapes end with ``dim``."""
 
     matrix: Floats
@@ -79,7 +79,7 @@ def why_not(experiment: Experiment, record: Record) -> str:
 class Plan(NamedTuple):
     """The laws of all rounds, and how the recorded model combines the rows of the state."""
 
-    draws: list[Draw]
+    draws: list[NextState]
     weights: Floats
     works: list[Round]
     oracle: ClosedFormOracle
@@ -105,7 +105,7 @@ def plan(experiment: Experiment) -> Plan | None:
 
 
 def _planned(prober: Prober | ExchangeableProber, start: Floats, works: list[Round]) -> Plan | None:
-    laws: list[Draw] = []
+    laws: list[NextState] = []
     for stretch in stretches(prober, start, works):
         drawn = [_draw(step) for step in stretch.maps()]
         fresh = [law for law in drawn if law is not None]
@@ -154,7 +154,7 @@ def _generator(count: int) -> UnitVectors:
     return compiled_unit_vectors
 
 
-def _draw(step: RoundMap | SymmetricMap) -> Draw | None:
+def _draw(step: RoundMap | SymmetricMap) -> NextState | None:
     if isinstance(step, RoundMap):
         matrix, shift, noise = step.matrix, step.shift, step.noise
     else:
@@ -166,7 +166,7 @@ def _draw(step: RoundMap | SymmetricMap) -> Draw | None:
     keep = (values > 1e-14 * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)).any(axis=0)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])[:, :, keep]
     couplings = [(int(a), int(b)) for a, b in np.argwhere(np.abs(matrix).max(axis=0) > 0)]
-    return Draw(
+    return NextState(
         matrix=np.ascontiguousarray(matrix.transpose(1, 2, 0)),
         shift=np.ascontiguousarray(shift.T),
         root=np.ascontiguousarray(root.transpose(2, 1, 0)),

@@ -50,7 +50,7 @@ class NotEnumerable(Exception):
     """Expectations over participation cannot be listed, for the reason given; participation has to be sampled."""
 
 
-class Law(NamedTuple):
+class PossibleRounds(NamedTuple):
     """The possible rounds at one index."""
 
     chances: Floats
@@ -59,7 +59,7 @@ class Law(NamedTuple):
     """Two laws with the same token have the same outcomes, numbers and rates of the rounds aside."""
 
 
-class Moments(NamedTuple):
+class ConditionalMoments(NamedTuple):
     """Probability of a value of the memory, and the moments of the state given it."""
 
     chance: float
@@ -90,26 +90,26 @@ class Propagation:
     def _weights(self) -> Floats:
         return self.prober.model_weights()
 
-    def enumerated(self) -> list[Law]:
+    def enumerated(self) -> list[PossibleRounds]:
         """Return all outcomes of every round; raises if they are too many."""
         return [self.law(index) for index in range(self._experiment.rounds)]
 
-    def law(self, index: int) -> Law:
+    def law(self, index: int) -> PossibleRounds:
         """Return all outcomes of one round; raises if they are too many."""
         try:
             outcomes = self._terms.outcomes(index, limit=OUTCOMES)
         except NotApplicable:
             raise NotEnumerable(f"round {index} has more than {OUTCOMES} outcomes of participation") from None
         token = b"" if self._terms.stationary else self._experiment.participation.law_key(index)
-        return Law(np.array([chance for chance, _ in outcomes]), [work for _, work in outcomes], token)
+        return PossibleRounds(np.array([chance for chance, _ in outcomes]), [work for _, work in outcomes], token)
 
-    def sampled(self, seed: int, replicate: int) -> list[Law]:
+    def sampled(self, seed: int, replicate: int) -> list[PossibleRounds]:
         """Return one sampled outcome per round."""
         block = range(replicate, replicate + 1)
         works = [self._terms.sample(index, seed=seed, replicates=block) for index in range(self._experiment.rounds)]
-        return [Law(np.ones(1), [work], _token(work)) for work in works]
+        return [PossibleRounds(np.ones(1), [work], _token(work)) for work in works]
 
-    def run(self, laws: Sequence[Law]) -> dict[str, Floats]:
+    def run(self, laws: Sequence[PossibleRounds]) -> dict[str, Floats]:
         """Propagate the moments through the given rounds and return the curves."""
         experiment, oracle = self._experiment, self.prober.oracle
         assert experiment.start is not None  # Experiment fills it in
@@ -119,7 +119,7 @@ class Propagation:
         spreads = np.zeros((2, rounds + 1, dim) if self._separable else (2, rounds + 1, dim, dim))
         means[:, 0] = start
         scalars = np.zeros((3, rounds + 1))
-        parts: list[Moments] | None = None
+        parts: list[ConditionalMoments] | None = None
         inside = None if self._inside is None else self._inside()
         for index in range(rounds):
             parts, scalars[:, index + 1] = self._advance(laws, index, parts, start)
@@ -134,12 +134,12 @@ class Propagation:
         return curves if inside is None else curves | inside.curves(weights)
 
     def _advance(
-        self, laws: Sequence[Law], index: int, parts: list[Moments] | None, start: Floats
-    ) -> tuple[list[Moments], Floats]:
+        self, laws: Sequence[PossibleRounds], index: int, parts: list[ConditionalMoments] | None, start: Floats
+    ) -> tuple[list[ConditionalMoments], Floats]:
         """Return the moments after a round, one entry per value of the memory, and consensus and bits of the round."""
         law = laws[index]
         scalars = np.zeros(3)
-        arrived: dict[bytes, list[Moments]] = {}
+        arrived: dict[bytes, list[ConditionalMoments]] = {}
         for chance, mean, covariance, maps in self._steps(laws, index, parts, start):
             chances = chance * law.chances
             scalars += (
@@ -155,7 +155,7 @@ class Propagation:
         return [_merged(group) for group in arrived.values()], scalars
 
     def _steps(
-        self, laws: Sequence[Law], index: int, parts: list[Moments] | None, start: Floats
+        self, laws: Sequence[PossibleRounds], index: int, parts: list[ConditionalMoments] | None, start: Floats
     ) -> Iterator[tuple[float, Floats | None, Floats | None, StackedMaps]]:
         """Yield probability and moments of every value of the memory, with the maps of the round from there."""
         law, share = laws[index], self._shares[index]
@@ -167,7 +167,7 @@ class Propagation:
         for part in parts:
             yield part.chance, part.mean, part.covariance, self._maps(laws, index, part.memory)
 
-    def _require_room(self, memories: int, law: Law, index: int) -> None:
+    def _require_room(self, memories: int, law: PossibleRounds, index: int) -> None:
         pairs = memories * len(law.works)
         if memories > 1 and pairs > PAIRS:
             raise NotEnumerable(
@@ -181,7 +181,7 @@ class Propagation:
                 f"the maps of the {pairs} possible courses of round {index} have more than {_HELD} entries"
             )
 
-    def _maps(self, laws: Sequence[Law], index: int, memory: Memory) -> StackedMaps:
+    def _maps(self, laws: Sequence[PossibleRounds], index: int, memory: Memory) -> StackedMaps:
         """Return the maps of all outcomes of a round; those not met before are probed together."""
         key = self._law_key(laws[index], index, memory)
         if key not in self._stacked:
@@ -199,11 +199,11 @@ class Propagation:
             self._entries += self._stacked[key].matrix.size
         return self._stacked[key]
 
-    def _law_key(self, law: Law, index: int, memory: Memory) -> tuple[object, ...]:
+    def _law_key(self, law: PossibleRounds, index: int, memory: Memory) -> tuple[object, ...]:
         number = -1 if self.prober.algorithm.autonomous else index
         return (law.token, law.works[0].rates, self._shares[index], number, memory_key(memory))
 
-    def _foreseen(self, laws: Sequence[Law], index: int) -> dict[tuple[object, ...], Sequence[Round]]:
+    def _foreseen(self, laws: Sequence[PossibleRounds], index: int) -> dict[tuple[object, ...], Sequence[Round]]:
         """Return the rounds to read now: those of an index, and such as follow with the same weights."""
         wanted: dict[tuple[object, ...], Sequence[Round]] = {}
         count, first = 0, laws[index].works[0]
@@ -228,7 +228,7 @@ class Propagation:
         combine = self._weights[None] if self._separable else np.kron(self._weights, np.eye(size))
         return Average(np.asarray(combine, dtype=np.float64), share, start)
 
-    def _look(self, moments: Moments, means: Floats, spreads: Floats, column: int) -> None:
+    def _look(self, moments: ConditionalMoments, means: Floats, spreads: Floats, column: int) -> None:
         """Store mean and (co)variance of the model, and of the averaged iterate, after a round."""
         rows, dim = self.prober.layout.total, self.prober.oracle.dim
         if self._separable:
@@ -253,21 +253,21 @@ def _token(work: Round) -> bytes:
     return b"|".join(part.tobytes() for part in parts)
 
 
-def _mixed(chances: Floats, means: Floats, covariances: Floats, memory: Memory) -> Moments:
+def _mixed(chances: Floats, means: Floats, covariances: Floats, memory: Memory) -> ConditionalMoments:
     """Return the moments of a mixture; the probabilities need not sum to one."""
     total = float(chances.sum())
     if len(chances) == 1:
-        return Moments(total, means[0], covariances[0], memory)
+        return ConditionalMoments(total, means[0], covariances[0], memory)
     share = chances / total if total > 0 else np.full(len(chances), 1.0 / len(chances))
     mean = np.tensordot(share, means, axes=1)
     away = means - mean
     weighted = share[:, None, None] * away
     covariance = np.tensordot(share, covariances, axes=1)
     covariance += np.einsum("ogn,ogm->gnm", weighted, away)
-    return Moments(total, mean, covariance, memory)
+    return ConditionalMoments(total, mean, covariance, memory)
 
 
-def _merged(parts: Sequence[Moments]) -> Moments:
+def _merged(parts: Sequence[ConditionalMoments]) -> ConditionalMoments:
     if len(parts) == 1:
         return parts[0]
     chances, means, covariances, _ = zip(*parts, strict=True)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from fltheory import simulate
 from fltheory.bounds import catalogue
 from fltheory.bounds.cfl import _drift, _round, figure_1
-from fltheory.bounds.cfl._moments import LARGEST, Moments, averaging, best_step, largest
+from fltheory.bounds.cfl._moments import LARGEST, QuadraticMoments, averaging, best_step, largest
 from fltheory.bounds.cfl._rate_sweeps import BASE, base, everything
-from fltheory.bounds.cfl._rates import Setting, camp_signs
+from fltheory.bounds.cfl._rates import RateSetting, camp_signs
 from fltheory.bounds.claim import Rejected
 from fltheory.bounds.space import exact
 from fltheory.validation.evaluate import holds
@@ -146,7 +146,7 @@ def test_a_step_is_made_of_what_was_stored():
 
 
 SETTINGS = [
-    Setting(remembers=remembers, scenario=scenario, centred=centred, strongly=strongly)
+    RateSetting(remembers=remembers, scenario=scenario, centred=centred, strongly=strongly)
     for remembers in (False, True)
     for scenario, centred in (("S1", False), ("S2", True), ("S2", False))
     for strongly in (False, True)
@@ -187,7 +187,7 @@ def test_the_curvature_of_the_general_convex_rates_is_about_the_worst(setting, s
 @given(st.integers(2, 9), st.floats(0.05, 0.6), st.floats(0, 5), st.floats(-50, 50), st.floats(-50, 50), st.booleans())
 def test_two_camps_fulfil_the_assumptions(clients, growth, drift, x, y, strongly):
     """Drifts sum to zero at every model, with a mean square as Assumption 3 says, and all clients are L-smooth."""
-    setting = Setting(remembers=False, strongly=strongly)
+    setting = RateSetting(remembers=False, strongly=strongly)
     point = {**BASE, "N": clients, "B": growth, "G": drift, "kappa": 8.0}
     problem = setting.problem(point)
     w = np.array([x, y])
@@ -212,16 +212,16 @@ def test_signs_of_camps_sum_to_zero_with_mean_square_one(clients):
 def test_camps_that_make_no_instance_are_refused():
     point = {**BASE, "B": 0.5, "G": 1.0, "kappa": 1.5}
     with pytest.raises(Rejected, match="flatter than mu"):
-        Setting(remembers=False).problem(point)
+        RateSetting(remembers=False).problem(point)
     with pytest.raises(Rejected, match="two clients"):
-        Setting(remembers=False, strongly=False).problem({**point, "N": 1})
+        RateSetting(remembers=False, strongly=False).problem({**point, "N": 1})
 
 
 @pytest.mark.parametrize("remembers", [False, True])
 @pytest.mark.parametrize("local_steps", [1, 2, 8])
 def test_drifts_that_sum_to_zero_act_to_second_order(remembers, local_steps):
     """The steep axis tends to ``(K - 1) / (4 K) eta B G``, as the engine finds it; not at all with one step."""
-    setting = Setting(remembers=remembers)
+    setting = RateSetting(remembers=remembers)
     point = {**BASE, "N": 4, "K": local_steps, "G": 3.0, "B": 0.5, "kappa": 4.0, "by": "engine", "T": 4000}
     run = replace(setting.experiments(point)[0], rate=0.01 / local_steps, averaging=None)
     gap = simulate(run, engine="exact").curve("gap")[0, -1]
@@ -240,7 +240,7 @@ def test_weights_of_the_mean_grow_as_in_the_proof():
 
 def test_short_and_long_runs_use_the_same_recursion():
     """The closed form walks rounds in two ways; both give the moments."""
-    setting = Setting(remembers=True, scenario="S1", centred=False)
+    setting = RateSetting(remembers=True, scenario="S1", centred=False)
     point = {**BASE, "T": 600, "D": 1.0, "sigma": 1.0, "kappa": 3.0}
     moments = setting.moments(point, remembers=True)
     steps = np.geomspace(0.01, LARGEST, 40)
@@ -277,7 +277,7 @@ def test_a_quick_check_has_a_sweep_in_which_the_client_drift_acts(setting):
 
 
 def test_checks_of_a_setting_share_what_is_run():
-    first, second = (Setting(remembers=True).check(*everything(Setting(remembers=True), "D")) for _ in range(2))
+    first, second = (RateSetting(remembers=True).check(*everything(RateSetting(remembers=True), "D")) for _ in range(2))
     assert first.instances is second.instances
 
 
@@ -296,7 +296,7 @@ def test_best_rates_of_the_figure_are_those_of_a_dense_grid(setting, numbers, re
     instance = figure_1.problem(numbers, setting, True)
     ends = 1e-4, 1.95 / (float(instance.hessian.max()) + prox)
     rates = np.union1d(np.linspace(*ends, 2000), np.geomspace(*ends, 2000))
-    moments = Moments.of(instance, numbers["K"], remembers=remembers, prox=prox)
+    moments = QuadraticMoments.of(instance, numbers["K"], remembers=remembers, prox=prox)
     losses = moments.loss(rates * numbers["K"], np.eye(numbers["T"] + 1)[-1:], power=2)
     rate, loss = figure_1.tuned(numbers, instance, averaged=False, remembers=remembers, prox=prox)
     assert rate == pytest.approx(rates[np.argmin(losses)], rel=0.02)

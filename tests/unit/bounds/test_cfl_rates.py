@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fltheory.bounds.cfl._rate_sweeps import BASE
-from fltheory.bounds.cfl._rates import Setting
+from fltheory.bounds.cfl._rates import RateSetting
 from fltheory.bounds.claim import Rejected
 from fltheory.validation.evaluate import holds, read
 
@@ -47,7 +47,7 @@ def _environments(setting, sources, seed):
 def test_rates_of_drifts_that_cancel_have_moderate_constants(theorem, strongly):
     """The start alone needs about ``1 / eta_max``, some seven rounds per unit; nothing needs more."""
     claim = importlib.import_module(f"fltheory.bounds.cfl.theorem_{theorem}_{'sc' if strongly else 'gc'}").claim
-    setting = Setting(remembers=theorem == "4_1", strongly=strongly)
+    setting = RateSetting(remembers=theorem == "4_1", strongly=strongly)
     sources = ("G", "sigma") if theorem == "4_5" else ("D", "G", "sigma")
     upper, lower = claim.form("corrected@cancelling"), claim.form("sharp@client-drift")
     held = 0

@@ -8,7 +8,7 @@ import pytest
 from fltheory import Experiment, Participation, noisy_quadratic, simulate
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
-from fltheory.bounds.cfl._moments import Moments
+from fltheory.bounds.cfl._moments import QuadraticMoments
 from fltheory.bounds.functions import Kinked
 from fltheory.errors import InvalidParameter
 from fltheory.quadratic.gradient_norms import local_gradient_sq
@@ -90,7 +90,7 @@ def test_moments_of_the_rates_are_those_of_the_engine(remembers, local_steps, ki
         averaging=np.arange(1.0, rounds + 2),
     )
     gap = simulate(experiment, engine="exact").average_gap[0, -1]
-    moments = Moments.of(problem, local_steps, remembers=remembers)
+    moments = QuadraticMoments.of(problem, local_steps, remembers=remembers)
     loss = moments.loss(np.array([0.1 * local_steps]), np.arange(1.0, rounds + 2)[None])
     assert loss[0] / 2 == pytest.approx(gap, rel=1e-10)
 
@@ -116,7 +116,7 @@ def test_moments_against_the_mean_of_all_rounds_are_those_of_a_run(remembers):
     squared = ((total / rounds - goal) ** 2 * inside.hessian).sum(axis=1)
     weights = np.ones((1, rounds + 1))
     weights[0, -1] = 0.0
-    moments = Moments.of(problem, local_steps, remembers=remembers)
+    moments = QuadraticMoments.of(problem, local_steps, remembers=remembers)
     found = moments.loss(np.array([rate * local_steps]), weights, over_rounds=True)[0]
     # Five standard errors of the mean of a hundred thousand runs.
     assert found == pytest.approx(squared.mean(), abs=5 * squared.std() / np.sqrt(len(squared)))
@@ -127,7 +127,7 @@ def test_moments_against_the_mean_of_all_rounds_are_those_of_a_run(remembers):
 )
 def test_moments_refuse_what_they_do_not_know(change):
     with pytest.raises(InvalidParameter, match=r"Moments\.of"):
-        Moments.of(replace(_commuting("one-S2-centred", seed=0), **change), 2, remembers=True)
+        QuadraticMoments.of(replace(_commuting("one-S2-centred", seed=0), **change), 2, remembers=True)
 
 
 def test_gradient_norms_inside_rounds_are_those_of_a_run():

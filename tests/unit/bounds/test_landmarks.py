@@ -9,7 +9,7 @@ import sympy as sp
 import fltheory as fl
 from fltheory.bounds.catalogue import index
 from fltheory.bounds.claim import Form
-from fltheory.bounds.proxskip._scaffnew import Moments
+from fltheory.bounds.proxskip._scaffnew import ErrorMoments
 from fltheory.participation import WithoutReplacement, WithReplacement
 from fltheory.validation.decide import FULL, check
 from fltheory.validation.verdict import Decision
@@ -74,13 +74,13 @@ def test_moments_of_scaffnew_are_those_of_all_coins(problem):
                 moved = x - gamma * (np.stack([one.gradient(x[k]) for k, one in enumerate(own)]) + drift - h)
                 x = np.tile(moved.mean(axis=0), (3, 1)) if coins[step] else moved
                 h = h + q / gamma * (x - moved)
-    np.testing.assert_allclose(list(Moments.of(problem).psi([gamma] * 3, q)), expected, rtol=1e-10)
+    np.testing.assert_allclose(list(ErrorMoments.of(problem).psi([gamma] * 3, q)), expected, rtol=1e-10)
 
 
 def test_noise_adds_its_variance_to_the_first_step():
     """After one step, heads or tails: models gain gamma^2 sigma^2 per client, or the control variates get the rest."""
     gamma, q = 0.15, 0.4
-    values = [list(Moments.of(scaffnew(noise).problem).psi([gamma], q))[1] for noise in (0.0, 2.0)]
+    values = [list(ErrorMoments.of(scaffnew(noise).problem).psi([gamma], q))[1] for noise in (0.0, 2.0)]
     total = 3 * 2.0 * gamma**2
     # Heads keep a third of it in the models and two thirds, times p^2 gamma^2 / (gamma^2 p^2), in the control variates.
     assert values[1] - values[0] == pytest.approx(total, rel=1e-9)
@@ -89,7 +89,7 @@ def test_noise_adds_its_variance_to_the_first_step():
 def test_control_variates_contract_as_the_theorem_says_and_no_faster():
     """At the minimiser a step leaves 1 - p^2 of the Lyapunov function, whatever the clients are."""
     problem = scaffnew().problem
-    first, second = Moments.of(problem, problem.objective().w_star).psi([0.15], 0.4)
+    first, second = ErrorMoments.of(problem, problem.objective().w_star).psi([0.15], 0.4)
     assert second / first == pytest.approx(1 - 0.4**2, rel=1e-9)
 
 

@@ -25,7 +25,7 @@ from fltheory.conformance.mistakes import (
 from fltheory.conformance.mistakes.fedavgm import fedavgm_round
 from fltheory.conformance.mistakes.pfedme import pfedme_round
 from fltheory.conformance.reference import trace
-from fltheory.conformance.variants import Kind, mistake
+from fltheory.conformance.variants import Correctness, mistake
 from tests.handwritten import TELLING, WRITTEN, fedavg, local_sgd, shares
 
 # Of one client only, and with random numbers of its own.
@@ -124,7 +124,7 @@ def test_mistakes_written_by_hand_are_recognised(name, variant):
     run = functools.partial(WRITTEN[name], bug=variant.name)
     found = conform(run, name, **TELLING.get(name, {}))
     assert found.matches == ((variant,),)
-    reading = variant.kind is Kind.READING
+    reading = variant.kind is Correctness.READING
     assert found.conclusion is (Conclusion.VARIANT if reading else Conclusion.KNOWN_MISTAKE)
     assert found.ok == reading
 

@@ -10,7 +10,7 @@ from scipy import stats
 from fltheory.conformance import Conclusion, conform
 from fltheory.conformance.conform import build
 from fltheory.conformance.instances import federation
-from fltheory.conformance.noise import Moments, compare_moments, exact_moments
+from fltheory.conformance.noise import ModelMoments, compare_moments, exact_moments
 from fltheory.errors import NotAffine
 from tests.handwritten import fedavg, minibatch_sgd, scaffold, signsgd
 
@@ -132,7 +132,7 @@ def gaussians(rng, moments, replicates):
     return moments.mean + np.einsum("tij,rtj->rti", roots, draws)
 
 
-MOMENTS = Moments(
+MOMENTS = ModelMoments(
     mean=np.array([[1.0, -2.0], [0.5, 0.1], [0.0, 3.0]]),
     covariance=np.array([[[2.0, 0.5], [0.5, 1.0]], [[0.3, -0.1], [-0.1, 0.4]], [[1.0, 0.9], [0.9, 1.0]]]),
 )
@@ -162,14 +162,14 @@ def test_correlations_are_noticed_although_variances_along_all_axes_are_right():
     rng = np.random.default_rng(5)
     values, vectors = np.linalg.eigh(MOMENTS.covariance)
     roots = vectors * np.sqrt(values)[:, None, :]
-    wrong = Moments(MOMENTS.mean, roots @ np.array([[1.0, 0.5], [0.5, 1.0]]) @ roots.swapaxes(1, 2))
+    wrong = ModelMoments(MOMENTS.mean, roots @ np.array([[1.0, 0.5], [0.5, 1.0]]) @ roots.swapaxes(1, 2))
     found = compare_moments(gaussians(rng, wrong, 400), MOMENTS, level=1e-3)
     assert not found.agrees
     assert found.what == "covariance"
 
 
 def test_directions_without_noise_must_not_vary():
-    flat = Moments(MOMENTS.mean, np.array([np.diag([1.0, 0.0])] * 3))
+    flat = ModelMoments(MOMENTS.mean, np.array([np.diag([1.0, 0.0])] * 3))
     rng = np.random.default_rng(7)
     samples = flat.mean + rng.standard_normal((100, 3, 2)) * np.array([1.0, 0.0])
     assert compare_moments(samples, flat, level=1e-3).agrees

@@ -16,7 +16,7 @@ from fltheory.configuration import experiments, registry
 from fltheory.configuration.toml_text import TomlText as Toml
 from fltheory.datasets import _registry
 from fltheory.datasets.fashion_mnist import FashionMnist
-from fltheory.datasets.sizes import Equal, Lognormal, Sizes
+from fltheory.datasets.sizes import Equal, Lognormal, SizeLaw
 from fltheory.datasets.splits import ClassesPerClient, Dirichlet, Split
 from fltheory.errors import InvalidParameter, NotApplicable
 
@@ -189,7 +189,7 @@ def test_splits_and_sizes_can_be_named_in_files() -> None:
     with pytest.raises(InvalidParameter, match="did you mean 'natural'"):
         read(Split, "naturel")
     labels = np.arange(20) % 2
-    for kind, protocol in ((registry.splits(), Split), (registry.size_laws(), Sizes)):
+    for kind, protocol in ((registry.splits(), Split), (registry.size_laws(), SizeLaw)):
         for name, made in kind.items():
             needed = {"concentration": 1.0, "classes": 1, "spread": 1.0, "min_size": 1, "max_size": 2}
             own = {key: value for key, value in needed.items() if key in registry.parameters(made)}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fltheory.figures import kept
-from fltheory.figures.study import Study, Table, produce
+from fltheory.figures.study import Study, TextTable, produce
 
 CALLS = []
 
@@ -22,7 +22,7 @@ def a_study(**more):
         paper="fltheory",
         compute=compute,
         caption=lambda data: f"Seed {data['seed']}.",
-        table=lambda data: Table(("seed",), ((str(data["seed"]),),)),
+        table=lambda data: TextTable(("seed",), ((str(data["seed"]),),)),
         **more,
     )
 

@@ -20,7 +20,7 @@ from fltheory.algorithms.base import Algorithm
 from fltheory.bounds.cfl.figures._noisy_quadratics import TOGETHER, best, experiment
 from fltheory.bounds.cfl.settings import Setting, algorithms, settings
 from fltheory.errors import Diverged
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 from fltheory.simulation.engines import simulate
 from fltheory.simulation.recording import Record
 
@@ -83,7 +83,7 @@ def _loss(setting: Setting, algorithm: Algorithm, rate: float, seed: int) -> flo
     return math.sqrt(curve[-1]) if curve[-1] <= curve[0] else None
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return the rates, then those with other sizes."""
     rows = []
     for row in data["rows"]:
@@ -112,7 +112,7 @@ def table(data: Data) -> Table:
                 "",
             )
         )
-    return Table(
+    return TextTable(
         columns=(
             "setting",
             "algorithm",

@@ -34,7 +34,7 @@ from fltheory.bounds.algebra import compiled
 from fltheory.bounds.efl import table_1
 from fltheory.bounds.symbols import L
 from fltheory.errors import Diverged, NotApplicable
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 from fltheory.participation import Participation
 from fltheory.quadratic.generators import client_quadratics
 from fltheory.simulation.engines import simulate
@@ -151,7 +151,7 @@ def _rounds(curve: Any, accuracy: float) -> float:
     return float(last) if last < len(curve) else float("inf")
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per algorithm, published and measured side by side."""
     columns = ["algorithm"]
     for accuracy in data["accuracies"]:
@@ -163,7 +163,7 @@ def table(data: Data) -> Table:
             never = f"more than {data['sizes']['rounds']}"
             cells += [f"{expression:.3g}", never if rounds is None else f"{rounds:.0f} (η = {rate:g})"]
         found.append(tuple(cells))
-    return Table(columns=tuple(columns), rows=tuple(found))
+    return TextTable(columns=tuple(columns), rows=tuple(found))
 
 
 def caption(data: Data) -> str:

@@ -28,7 +28,7 @@ from fltheory.figures.softmax_runs import (
     problem,
     run_efl,
 )
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 
 SPLITS, SIZE, STEPS, RATE, WEIGHT = ("IID", "SYNTHETIC(1, 1)"), 10, 10, 0.03, 0.1
 FRACTIONS = (0.1, 0.3, 0.6, None)
@@ -69,7 +69,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     return {"sizes": {**sizes, **more}, "rows": rows}
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per sparsity."""
     rows = []
     for row in data["rows"]:
@@ -84,7 +84,7 @@ def table(data: Data) -> Table:
         else:
             bits = (plus_minus(row[name], 1e6, digits) for name, digits in (("updates", 3), ("all", 2)))
             rows.append((*start, plus_minus(row["rounds"], digits=1), *bits))
-    return Table(
+    return TextTable(
         columns=(
             "data",
             "q",

@@ -31,7 +31,7 @@ from fltheory.algorithms.vrl_sgd import VRLSGD
 from fltheory.datasets.splits import ClassesPerClient
 from fltheory.deep.networks import Softmax
 from fltheory.figures import mnist_runs
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 from fltheory.participation import Participation, StepCounts
 from fltheory.participation.selection import WithoutReplacement
 from fltheory.simulation.engines import simulate
@@ -115,14 +115,14 @@ def best(row: dict[str, Any], kind: str) -> tuple[float, float, float] | None:
     return mean, float(np.std(run[kind], ddof=1) / np.sqrt(len(run[kind]))), float(run["rate"])
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per method."""
     rows = tuple(
         (row["algorithm"], *(_cell(best(row, kind)) for kind in ("shared", "personal")), f"{row['published']:.2f}")
         for row in data["rows"]
     )
     columns = ("method", "shared model, all test images (%)", "personal models, own classes (%)", "published (%)")
-    return Table(columns=columns, rows=rows)
+    return TextTable(columns=columns, rows=rows)
 
 
 def caption(data: Data) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from fltheory.figures.softmax_runs import FEN_MESSAGES, fen_messages, plus_minus, shares, spread
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 
 
 def compute(*, quick: bool, seed: int) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     return fen_messages(quick=quick, seed=seed)
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per split and algorithm."""
     rows = tuple(
         (
@@ -35,7 +35,7 @@ def table(data: Data) -> Table:
         )
         for row in data["rows"]
     )
-    return Table(
+    return TextTable(
         columns=("data", "algorithm", "non-zero entries sent / 1000", "final gap", "test accuracy (%)"), rows=rows
     )
 

@@ -24,7 +24,7 @@ from fltheory.figures.softmax_runs import (
     shares,
     spread,
 )
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 
 MODELS = "FedDyn, models sent"
 
@@ -45,7 +45,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     return {**data, "models": models}
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per split and algorithm."""
     rounds = data["sizes"]["rounds"]
     rows = []
@@ -63,7 +63,7 @@ def table(data: Data) -> Table:
             )
             for row in listed
         ]
-    return Table(
+    return TextTable(
         columns=("data", "algorithm", "cumulated entropy (bits per entry)", "per round", "final gap"), rows=tuple(rows)
     )
 

@@ -27,7 +27,7 @@ from fltheory.algorithms.scaffold import Scaffold
 from fltheory.datasets.splits import Dirichlet, Iid, Split
 from fltheory.deep.networks import MLP
 from fltheory.figures import mnist_runs
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 from fltheory.figures.style import dress, legend, line, panels
 from fltheory.participation import Participation
 from fltheory.participation.selection import Bernoulli
@@ -114,7 +114,7 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     return {"settings": settings, "rows": rows}
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per split and algorithm."""
     rows = tuple(
         (
@@ -128,7 +128,7 @@ def table(data: Data) -> Table:
         )
         for row in data["rows"]
     )
-    return Table(
+    return TextTable(
         columns=(
             "split",
             "algorithm",

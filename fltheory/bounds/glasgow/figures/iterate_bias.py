@@ -15,7 +15,7 @@ import numpy as np
 from fltheory.bounds.glasgow._bent import from_minimiser
 from fltheory.bounds.glasgow.theorem_a_4 import drift
 from fltheory.figures import between
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +76,7 @@ def draw(data: Data) -> Figure:
     return between.draw(data["panels"], ylabel=r"iterate bias")
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return all numbers."""
     return between.table(data["panels"], heading="k")
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from fltheory.bounds.glasgow._fedavg import ALIKE, APART, underestimated
 from fltheory.figures import between
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +73,7 @@ def draw(data: Data) -> Figure:
     return between.draw(data["panels"], ylabel=r"$\mathbb{E}F(x^{(R,0)}) - F^\star$")
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return all numbers."""
     return between.table(data["panels"], heading="R")
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fltheory.figures import between
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ def draw(data: Data) -> Figure:
     return between.draw(data["panels"], ylabel=r"$\|\tilde w - w^*\| / \|w^*\|$")
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return all numbers."""
     return between.table(data["panels"], heading="η")
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from fltheory.errors import NotApplicable
 from fltheory.figures.displacement import attained, constants, simulated, worst_case
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 from fltheory.figures.style import COLOURS, POINTS, dress, line, panels
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def draw(data: Data) -> Figure:
     return figure
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return the constants at a few ratios."""
 
     def shown(value: float | None) -> str:
@@ -110,7 +110,7 @@ def table(data: Data) -> Table:
         (f"{point['condition']:g}", f"{point['ratio']:g}", *(shown(point[name]) for name in names))
         for point in data["points"]
     ]
-    return Table(columns=("L/μ", "n/n_l", *FORMS, "worst case (SDP)", "attained", "searched"), rows=tuple(rows))
+    return TextTable(columns=("L/μ", "n/n_l", *FORMS, "worst case (SDP)", "attained", "searched"), rows=tuple(rows))
 
 
 def caption(data: Data) -> str:

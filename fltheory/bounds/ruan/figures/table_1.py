@@ -25,7 +25,7 @@ from fltheory.algorithms.ruan import Ruan
 from fltheory.bounds.algebra import compiled
 from fltheory.bounds.flexible_participation import experiments
 from fltheory.bounds.ruan import theorem_3_1
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 from fltheory.participation import Participation, StepCounts
 from fltheory.quadratic.generators import client_quadratics
 from fltheory.simulation.engines import simulate
@@ -114,7 +114,7 @@ def _expression(scheme: str, law: str, env: dict[str, Any]) -> float | None:
     return None
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per scheme and law."""
     rows = []
     for row in data["rows"]:
@@ -133,7 +133,7 @@ def table(data: Data) -> Table:
                 str(row["rounds"]),
             )
         )
-    return Table(
+    return TextTable(
         columns=(
             "scheme",
             "participation",

@@ -30,7 +30,7 @@ from fltheory.bounds.ruan.settings import (
     run_models,
     traced_steps,
 )
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 from fltheory.logistic.problem import LogisticProblem
 from fltheory.logistic.synthetic import synthetic
 from fltheory.participation import Participation
@@ -108,13 +108,13 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     }
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per data set and number of traces."""
     rows = []
     for cell in data["cells"]:
         known = data["published"][str(cell["spread"])]
         rows.append((f"({cell['spread']:g}, {cell['spread']:g})", *compared(cell, known[cell["traces"] - 1])))
-    return Table(columns=("SYNTHETIC", *COMPARED), rows=tuple(rows))
+    return TextTable(columns=("SYNTHETIC", *COMPARED), rows=tuple(rows))
 
 
 def caption(data: Data) -> str:

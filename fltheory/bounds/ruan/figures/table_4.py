@@ -28,7 +28,7 @@ from fltheory.bounds.ruan.settings import (
     held_out,
     rounds_until,
 )
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 from fltheory.logistic.problem import LogisticProblem
 from fltheory.simulation.trajectories import simultaneous_half_width
 
@@ -98,7 +98,7 @@ def saved(cell: dict[str, Any], measure: str) -> tuple[float, float]:
     return mean_error(np.array(rounds["vanilla"]) - np.array(rounds["fast"]))
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per size and time of arrival."""
     rows = []
     for size in data["sizes"]:
@@ -114,7 +114,7 @@ def table(data: Data) -> Table:
             rows.append((*shown, *(str(value) for value in cell["published"])))
     columns = ["features, classes (instances)", "τ₀"]
     columns += [f"{measure}: {what}" for measure in MEASURES for what in ("fast", "vanilla", "saved by fast")]
-    return Table(columns=(*columns, "accuracy: fast, published", "accuracy: vanilla, published"), rows=tuple(rows))
+    return TextTable(columns=(*columns, "accuracy: fast, published", "accuracy: vanilla, published"), rows=tuple(rows))
 
 
 def caption(data: Data) -> str:

@@ -25,7 +25,7 @@ from fltheory.bounds.ruan.settings import (
     federation_settings,
     rounds_until,
 )
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 
 SPREADS = (0.1, 0.5, 1.0)
 TIMES = (10, 15, 20, 25, 30, 35, 40, 45, 50)
@@ -81,7 +81,7 @@ def _row(
     }
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per spread, size and origin of the numbers."""
     times = sorted({at for row in data["rows"] for at in row["times"]})
     rows: list[tuple[str, ...]] = []
@@ -97,7 +97,7 @@ def table(data: Data) -> Table:
         published = dict(zip(row["times"], row["published"], strict=True))
         rows.append((name, size, *(shown.get(at, "") for at in times)))
         rows.append((name, "published", *(str(published.get(at, "")) for at in times)))
-    return Table(columns=("SYNTHETIC", "", *(f"τ₀ = {at}" for at in times)), rows=tuple(rows))
+    return TextTable(columns=("SYNTHETIC", "", *(f"τ₀ = {at}" for at in times)), rows=tuple(rows))
 
 
 def caption(data: Data) -> str:

@@ -22,7 +22,7 @@ from fltheory.datasets.sizes import Pareto
 from fltheory.datasets.splits import ClassesPerClient, Iid, Split
 from fltheory.deep.networks import MLP
 from fltheory.figures import mnist_runs
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 from fltheory.participation import Participation
 from fltheory.simulation.engines import simulate
 from fltheory.simulation.experiment import Experiment
@@ -83,13 +83,13 @@ def accuracy(task: DeepProblem, scheme: str, traces: int, rounds: int, seed: int
     return float(simulate(run, seed=seed, replicates=1, record=Record(consensus=False)).curve("accuracy")[0, -1])
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return one row per split and number of traces."""
     rows = tuple(
         (cell["split"], *compared(cell, data["published"][cell["split"]][str(cell["traces"])]))
         for cell in data["cells"]
     )
-    return Table(columns=("data", *COMPARED), rows=rows)
+    return TextTable(columns=("data", *COMPARED), rows=rows)
 
 
 def caption(data: Data) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from fltheory.bounds.scaffold.lemma_9 import CONSTANT
 from fltheory.figures import between
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ def draw(data: Data) -> Figure:
     return between.draw(data["panels"], ylabel=r"$f(x^R) - f(x^*)$")
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return all numbers."""
     return between.table(data["panels"], heading="R")
 

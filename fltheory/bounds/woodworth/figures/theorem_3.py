@@ -17,7 +17,7 @@ from fltheory.bounds.woodworth._drift import rounds as drifted
 from fltheory.bounds.woodworth._drift import slope, value
 from fltheory.bounds.woodworth.theorem_3 import flat, statistical
 from fltheory.figures import between
-from fltheory.figures.study import Data, Study, Table
+from fltheory.figures.study import Data, Study, TextTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,7 +94,7 @@ def draw(data: Data) -> Figure:
     return between.draw(data["panels"], ylabel=r"$\mathbb{E}F(\hat x) - F^*$")
 
 
-def table(data: Data) -> Table:
+def table(data: Data) -> TextTable:
     """Return all numbers."""
     return between.table(data["panels"], heading="R")
 
