@@ -10,7 +10,7 @@ import numpy as np
 from fltheory.algorithms.base import Algorithm
 from fltheory.conformance.compare import Case
 from fltheory.conformance.instances import Feature
-from fltheory.conformance.mistakes import variants as catalogue
+from fltheory.conformance.mistakes import variants as known_variants
 from fltheory.conformance.mistakes.shared import is_shared
 from fltheory.conformance.result import InstanceResult
 from fltheory.conformance.user_code import Run, call, is_one_array
@@ -25,7 +25,7 @@ def combinations(algorithm: Algorithm) -> Iterator[list[Combination]]:
     A combination has at most one reading, one mistake of the algorithm's own and one shared mistake; or two readings;
     or two mistakes of the algorithm's own and a reading. No two of them may replace the same part of the algorithm.
     """
-    known = catalogue(algorithm)
+    known = known_variants(algorithm)
     readings = [v for v in known if v.kind is Correctness.READING]
     own = [v for v in known if v.kind is Correctness.MISTAKE and not is_shared(v)]
     shared = [v for v in known if v.kind is Correctness.MISTAKE and is_shared(v)]
@@ -115,7 +115,7 @@ def nearest(
 ) -> str | None:
     """Return the single variant that agrees on most instances, if that is more than the reference does."""
     best, score = None, sum(result.agrees for result in results)
-    for variant in catalogue(algorithm):
+    for variant in known_variants(algorithm):
         agreeing = sum(case.equals(algorithm, (variant,), tolerance) for case in cases)
         if agreeing > score:
             best, score = variant, agreeing

@@ -9,7 +9,7 @@ split                   who gets what
 ``natural``             every client the samples of one natural owner, such as a role of a play
 ======================  ==============================================================================================
 
-No sample is dealt twice. The laws in :mod:`fltheory.datasets.sizes` say how many each client gets.
+No sample is given out twice. The laws in :mod:`fltheory.datasets.sizes` say how many each client gets.
 
 Sources: Dirichlet as in the public code of Acar et al., *Federated learning based on dynamic regularization*, ICLR
 2021, also the stretches of natural clients; classes per client as in EFL (:math:`m`, with equal sizes) and in Ruan et
@@ -118,7 +118,7 @@ class Dirichlet:
         mixtures = rng.dirichlet(np.full(classes, self.concentration), num_clients)
         unused = [list(rng.permutation(np.flatnonzero(given == c))) for c in range(classes)]
         left = np.array([len(stack) for stack in unused])
-        dealt: list[list[int]] = [[] for _ in range(num_clients)]
+        held: list[list[int]] = [[] for _ in range(num_clients)]
         open_clients = list(range(num_clients))
         for _ in range(int(room.sum())):
             place = int(rng.integers(len(open_clients)))
@@ -128,12 +128,12 @@ class Dirichlet:
                 mixture = np.where(left > 0, 1.0, 0.0)
             cumulative = np.cumsum(mixture)
             drawn = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
-            dealt[client].append(int(unused[drawn].pop()))
+            held[client].append(int(unused[drawn].pop()))
             left[drawn] -= 1
-            if len(dealt[client]) == room[client]:
+            if len(held[client]) == room[client]:
                 open_clients[place] = open_clients[-1]
                 open_clients.pop()
-        return _hands([np.array(own, dtype=np.int64) for own in dealt])
+        return _hands([np.array(own, dtype=np.int64) for own in held])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -231,7 +231,7 @@ class Natural:
     min_size
         Owners with fewer samples are left out.
     max_size
-        Of an owner with more samples a random stretch of so many successive ones is dealt.
+        Of an owner with more samples a random stretch of so many successive ones is taken.
     """
 
     name: ClassVar[str] = "natural"
@@ -280,8 +280,8 @@ def _labels(owner: str, labels: ArrayLike, num_clients: int) -> Ints:
     return given.astype(np.int64, copy=False)
 
 
-def _hands(dealt: list[Ints]) -> tuple[Ints, ...]:
-    hands = tuple(np.sort(own) for own in dealt)
+def _hands(held: list[Ints]) -> tuple[Ints, ...]:
+    hands = tuple(np.sort(own) for own in held)
     for hand in hands:
         hand.setflags(write=False)
     return hands

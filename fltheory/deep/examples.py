@@ -53,7 +53,7 @@ class Examples:
             object.__setattr__(self, name, frozen)
 
     @classmethod
-    def dealt(cls, inputs: NDArray[Any], labels: Ints, rows: Sequence[Ints]) -> Examples:
+    def per_client(cls, inputs: NDArray[Any], labels: Ints, rows: Sequence[Ints]) -> Examples:
         """Return the indices of the samples that every client has."""
         order = np.concatenate([np.asarray(own, dtype=np.int64) for own in rows])
         offsets = np.concatenate([[0], np.cumsum([len(own) for own in rows])])

@@ -124,8 +124,8 @@ def federate(
     scale = _scale(data.train_inputs)
     return DeepProblem(
         network=network,
-        train=_scaled(Examples.dealt(data.train_inputs, labels, rows), *scale),
-        test=_scaled(Examples.dealt(data.test_inputs, data.test_labels, [tests]), *scale),
+        train=_scaled(Examples.per_client(data.train_inputs, labels, rows), *scale),
+        test=_scaled(Examples.per_client(data.test_inputs, data.test_labels, [tests]), *scale),
         num_classes=data.num_classes,
         own_test=_own_tests(data, rows, tests, own_tests, seed),
         batch_size=batch_size,

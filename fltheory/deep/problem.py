@@ -66,7 +66,7 @@ class DeepProblem:
     seed
         Seed of the first model.
     origin
-        Where the samples come from and how they were dealt, in words; for the record only.
+        Where the samples come from and how they were split, in words; for the record only.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("torch",)

@@ -23,11 +23,11 @@ def produce_all(
     ledger: Path | None = None,
     claims: Sequence[Path] = (),
     fresh: bool = True,
-    report: Callable[[str, str], None] = lambda name, outcome: None,
+    report: Callable[[str, str], None] = lambda name, result: None,
 ) -> tuple[list[Saved], list[tuple[str, str]], bool]:
     """Return what was written, what failed and why, and whether the user interrupted.
 
-    ``report`` is called with the name and the outcome of every study as it is finished. Unless ``fresh`` is set, what
+    ``report`` is called with the name and the result of every study as it is finished. Unless ``fresh`` is set, what
     the same code has drawn before from the same verdicts is taken over.
     """
     done: dict[str, Saved] = {}

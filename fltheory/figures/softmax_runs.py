@@ -233,7 +233,7 @@ def measured(experiment: Experiment, replicates: int, seed: int) -> dict[str, An
     }
 
 
-def outcomes(experiment: Experiment, *, seed: int, replicates: int) -> Iterator[tuple[RoundResult, Round]]:
+def results(experiment: Experiment, *, seed: int, replicates: int) -> Iterator[tuple[RoundResult, Round]]:
     """Yield what happens in every round, for studies that look into the messages."""
     block = range(replicates)
     task = experiment.problem
@@ -246,9 +246,9 @@ def outcomes(experiment: Experiment, *, seed: int, replicates: int) -> Iterator[
         if index > 0:
             oracle.begin_round(index)
         work = terms.sample(index, seed=seed, replicates=block)
-        outcome = experiment.algorithm.round(state, oracle, work)
-        yield outcome, work
-        state = outcome.state
+        result = experiment.algorithm.round(state, oracle, work)
+        yield result, work
+        state = result.state
 
 
 def shares(rows: list[dict[str, Any]], name: str) -> list[tuple[str, str, list[float]]]:

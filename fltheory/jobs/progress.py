@@ -18,7 +18,7 @@ class Progress(Protocol):
         """Take note that a part begins."""
         ...
 
-    def end(self, outcome: str) -> None:
+    def end(self, result: str) -> None:
         """Take note that the part is over."""
         ...
 
@@ -32,7 +32,7 @@ class Silent:
     def begin(self, label: str) -> None:
         """Say nothing."""
 
-    def end(self, outcome: str) -> None:
+    def end(self, result: str) -> None:
         """Say nothing."""
 
 

@@ -136,9 +136,9 @@ def validate(
         found = folder.keep(done, seed=seed, effort="quick" if quick else "full")
         if not interrupted and chosen:
 
-            def show(name: str, outcome: str) -> None:
+            def show(name: str, result: str) -> None:
                 told.begin(name)
-                told.end(outcome)
+                told.end(result)
 
             drawn, failed, interrupted = produce_all(
                 chosen,

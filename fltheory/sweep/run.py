@@ -151,8 +151,8 @@ def sweep(
     tasks = [(job, place, indices[place // algorithms], place % algorithms) for place in left]
     interrupted = False
     try:
-        for place, outcome in in_processes(tasks, _work, jobs, lost=_lost, apart=limits.megabytes is not None):
-            done[place] = dataclasses.replace(runs[place], **outcome)
+        for place, result in in_processes(tasks, _work, jobs, lost=_lost, apart=limits.megabytes is not None):
+            done[place] = dataclasses.replace(runs[place], **result)
             store.keep([done[place]])
             report(done[place])
     except KeyboardInterrupt:

@@ -110,7 +110,7 @@ class Trend:
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         named = {name: getattr(self, name) for name in self.__slots__}
-        return named | {"sides": self.sides, "outcome": self.decision.value}
+        return named | {"sides": self.sides, "decision": self.decision.value}
 
 
 def trend(parameter: str, values: Any, measured: Any, claimed: Any, *, firm: bool = False) -> Trend:
@@ -148,7 +148,7 @@ def _limit(first: float, second: float, third: float) -> tuple[float, float]:
 
 
 def in_words(trends: list[Trend]) -> list[str]:
-    """Return what sweeps with one outcome say, in a few words: one entry per parameter, the steepest first.
+    """Return what sweeps with one decision say, in a few words: one entry per parameter, the steepest first.
 
     >>> flat, growing = [1, 1, 1, 1, 1], [1, 2, 4, 8, 16]
     >>> sweeps = [trend(name, growing, growing, flat) for name in ("T", "N", "T")]
@@ -159,19 +159,19 @@ def in_words(trends: list[Trend]) -> list[str]:
     """
     if not trends:
         return []
-    outcome, firm, largest = trends[0].decision, trends[0].firm, max(t.ratio for t in trends)
-    if firm and outcome is Decision.INCONCLUSIVE:
+    decision, firm, largest = trends[0].decision, trends[0].firm, max(t.ratio for t in trends)
+    if firm and decision is Decision.INCONCLUSIVE:
         grown = _entries(trends, lambda t: t.slope, _exponent, power=True)
         return [
             f"no instance exceeds the bound (at most {largest:.4g} of it), but measured over claimed grows like {grown}"
         ]
     if firm:
         parts = _entries(trends, lambda t: t.ratio, lambda _, group: f"up to {max(t.ratio for t in group):.4g}")
-        verb = "above" if outcome is Decision.VIOLATED else "below"
+        verb = "above" if decision is Decision.VIOLATED else "below"
         return [f"measured over claimed is {verb} 1 along {parts}"]
-    if outcome is Decision.VIOLATED:
+    if decision is Decision.VIOLATED:
         return [f"measured over claimed grows like {_entries(trends, lambda t: t.slope, _exponent, power=True)}"]
-    if outcome is Decision.INCONCLUSIVE:
+    if decision is Decision.INCONCLUSIVE:
         return [f"slope uncertain in {_entries(trends, lambda t: t.high, _between)}"]
     parts = _entries(trends, lambda t: t.slope, _steepest)
     return [f"bounded along {parts}", f"largest measured over claimed {largest:.3g}"]
@@ -231,11 +231,11 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
     unclear = [t for t in trends if t.decision is Decision.INCONCLUSIVE]
     worst = max(trends, key=lambda t: t.ratio if t.firm else t.slope, default=None)
     if worst is None:
-        outcome = Decision.NOT_APPLICABLE
+        decision = Decision.NOT_APPLICABLE
     elif growing:
-        outcome = Decision.VIOLATED
+        decision = Decision.VIOLATED
     else:
-        outcome = Decision.INCONCLUSIVE if unclear or obstacles else Decision.HOLDS
+        decision = Decision.INCONCLUSIVE if unclear or obstacles else Decision.HOLDS
     reason = "; ".join(
         [*in_words(growing or unclear or ([] if obstacles else trends)), *([] if growing else obstacles)]
     )
@@ -245,8 +245,8 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
     return Verdict(
         id=claim.id,
         variant=form.variant,
-        decision=outcome,
-        strength=_strength(trends, outcome),
+        decision=decision,
+        strength=_strength(trends, decision),
         margin=min((1.0 / t.ratio for t in trends), default=None),
         method=check.method.value,
         instances=trials.instances,
@@ -261,11 +261,11 @@ def check_rate(claim: Claim, form: Form, check: Sweeps, *, seed: int, memory: Me
     )
 
 
-def _strength(trends: list[Trend], outcome: Decision) -> Strength:
+def _strength(trends: list[Trend], decision: Decision) -> Strength:
     """Return what the verdict on a rate rests on: exponents, unless every point was compared with a constant."""
-    if not all(t.firm for t in trends) or outcome is Decision.INCONCLUSIVE:
+    if not all(t.firm for t in trends) or decision is Decision.INCONCLUSIVE:
         return Strength.EXTRAPOLATED
-    return Strength.REFUTED_FLOAT if outcome is Decision.VIOLATED else Strength.SEARCHED
+    return Strength.REFUTED_FLOAT if decision is Decision.VIOLATED else Strength.SEARCHED
 
 
 def _measure(trials: Trials, sweep: Sweep) -> Trend:

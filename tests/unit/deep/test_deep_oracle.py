@@ -103,7 +103,7 @@ def test_what_algorithms_ask_is_answered_alike() -> None:
 def test_fisher_information_may_rest_on_fewer_samples(make_network_problem: Any) -> None:
     all_, few = make_network_problem("mlp"), make_network_problem("mlp", fisher_samples=2)
     firsts = [np.arange(first, first + 2) for first in all_.train.offsets[:-1]]
-    small = replace(all_, train=Examples.dealt(all_.train.inputs, all_.train.labels, firsts))
+    small = replace(all_, train=Examples.per_client(all_.train.inputs, all_.train.labels, firsts))
     w = all_.start[None, None] + 0.1
     oracles = [problem.reference_oracle(seed=0, replicates=range(1)) for problem in (few, small, all_)]
     for kind in ("fisher", "empirical-fisher"):

@@ -181,7 +181,7 @@ def test_examples_that_are_none_are_refused(change: dict[str, Any], message: str
 
 def test_examples_are_read_only_and_dealt_by_number() -> None:
     inputs, labels = np.arange(12.0).reshape(6, 2), np.array([0, 1, 2, 0, 1, 2])
-    examples = Examples.dealt(inputs, labels, [np.array([5, 0]), np.array([2, 3, 1])])
+    examples = Examples.per_client(inputs, labels, [np.array([5, 0]), np.array([2, 3, 1])])
     np.testing.assert_array_equal(examples.labels, [2, 0, 2, 0, 1])
     np.testing.assert_array_equal(examples.inputs[:, 0], [10, 0, 4, 6, 2])
     np.testing.assert_array_equal(examples.counts, [2, 3])

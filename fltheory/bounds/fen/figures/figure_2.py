@@ -22,8 +22,8 @@ from fltheory.figures.softmax_runs import (
     FEN_CLIENTS,
     fen_experiment,
     fen_sizes,
-    outcomes,
     problem,
+    results,
 )
 from fltheory.figures.study import Data, Study
 from fltheory.figures.style import POINTS, dress, legend, line, panels
@@ -48,9 +48,9 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
         for algorithm in (base, net):
             experiment = fen_experiment(task, algorithm, rounds)
             parts = []
-            for outcome, work in outcomes(experiment, seed=seed, replicates=replicates):
+            for result, work in results(experiment, seed=seed, replicates=replicates):
                 if work.index >= rounds // 2:
-                    parts.append(outcome.uplink[0].values[work.active].ravel())
+                    parts.append(result.uplink[0].values[work.active].ravel())
             sent.append(np.concatenate(parts))
         deviation = float(sent[0].std())
         edges = np.linspace(-REACH * deviation, REACH * deviation, BINS + 1)

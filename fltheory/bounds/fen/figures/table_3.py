@@ -18,9 +18,9 @@ from fltheory.figures.softmax_runs import (
     fen_experiment,
     fen_messages,
     mean_error,
-    outcomes,
     plus_minus,
     problem,
+    results,
     shares,
     spread,
 )
@@ -38,8 +38,8 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
         task = problem(split, num_clients=sizes["num_clients"], seed=seed)
         run = fen_experiment(task, BASES[-1], sizes["rounds"])
         total = np.zeros(sizes["replicates"])
-        for outcome, work in outcomes(run, seed=seed, replicates=sizes["replicates"]):
-            for place, (local, active) in enumerate(zip(outcome.local, work.active, strict=True)):
+        for result, work in results(run, seed=seed, replicates=sizes["replicates"]):
+            for place, (local, active) in enumerate(zip(result.local, work.active, strict=True)):
                 total[place] += entropy_bits(local[active], sizes["bin"])
         models.append({"split": split, "entropy": mean_error(total)})
     return {**data, "models": models}

@@ -72,8 +72,8 @@ def compute(*, quick: bool, seed: int) -> dict[str, Any]:
     """Run the six algorithms on every split."""
     rounds, replicates, steps = (3, 2, 5) if quick else (100, 2, STEPS)
     rows = []
-    for split, dealt in SPLITS.items():
-        task = mnist_runs.problem(MLP(), dealt, seed=seed, evaluated=5000)
+    for split, chosen in SPLITS.items():
+        task = mnist_runs.problem(MLP(), chosen, seed=seed, evaluated=5000)
         for place, algorithm in enumerate(ALGORITHMS):
             experiment = Experiment(
                 problem=task,
