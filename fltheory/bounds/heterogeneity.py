@@ -13,7 +13,12 @@ are equal. The difference of the two sides of a dissimilarity is a quadratic fun
 positive direction, so :math:`B` must be large enough, and its largest value is then the smallest :math:`G^2`. With
 :math:`G = 0`, where theorems speak of :math:`B` alone, all clients' gradients would have to vanish at :math:`x^*`.
 
-For other problems these constants cannot be read off, and have to be declared.
+Other problems may know a bound :math:`\zeta_i` on :math:`\|\nabla f_i(x) - \nabla f(x)\|` for all :math:`x`, their
+constant ``gradient_spread``; logistic problems do (:func:`fltheory.logistic.constants.gradient_spread`). Then
+:math:`\zeta = \max_i\zeta_i`. As :math:`\nabla f = \sum_ip_i\nabla f_i`, the mean of the :math:`\|\nabla f_i\|^2` is
+:math:`\|\nabla f\|^2 + \sum_ip_i\|\nabla f_i - \nabla f\|^2`, and :math:`\|\nabla f\|^2 \le 2\beta(f - f^*)`. So
+dissimilarity holds with :math:`G^2 = \sum_ip_i\zeta_i^2` for every :math:`B \ge 1`: valid, not the smallest. For all
+others these constants have to be declared.
 """
 
 from __future__ import annotations
@@ -71,7 +76,7 @@ class _Parts:
 
 
 def uniform(problem: Problem) -> float:
-    """Return the smallest bound on the difference of a client's and the global gradient, over all models.
+    """Return a bound on the difference of a client's and the global gradient; on quadratics the smallest one.
 
     Examples
     --------
@@ -79,6 +84,8 @@ def uniform(problem: Problem) -> float:
     >>> round(uniform(fl.client_quadratics(dim=2, num_clients=2, mu=1.0, L=1.0, dissimilarity=0.0, spread=4.0)), 6)
     2.0
     """
+    if (spread := _spread(problem)) is not None:
+        return float(spread.max())
     parts = _Parts.of(
         _quadratic(problem, "zeta", "largest norm of the difference of a client's and the global gradient")
     )
@@ -108,7 +115,7 @@ def least_growth(problem: Problem, growth: Growth = Growth.GRADIENT) -> float:
 
 
 def dissimilarity(problem: Problem, growth_sq: float, growth: Growth = Growth.GRADIENT) -> float:
-    r"""Return the smallest :math:`G^2` for a given :math:`B^2`, or raise with the :math:`B^2` that is needed.
+    r"""Return a :math:`G^2` for a given :math:`B^2`, on quadratics the smallest, or raise with the needed :math:`B^2`.
 
     Examples
     --------
@@ -118,6 +125,13 @@ def dissimilarity(problem: Problem, growth_sq: float, growth: Growth = Growth.GR
     4.0
     """
     growth_sq = arguments.real("dissimilarity", "growth_sq", growth_sq, low=0)
+    if (spread := _spread(problem)) is not None:
+        if growth_sq < 1:
+            raise NotApplicable(
+                f"dissimilarity is not known with B_sq = {growth_sq:.6g} for {type(problem).__name__}; with B_sq of at "
+                "least 1 it is"
+            )
+        return float(problem.weights @ spread**2)
     parts = _Parts.of(_quadratic(problem, "G_sq", "dissimilarity of clients that does not grow, squared"))
     kept = _allowed(parts, growth, growth_sq) - parts.squares
     values, vectors = np.linalg.eigh(kept)
@@ -147,6 +161,14 @@ def _allowed(parts: _Parts, growth: Growth, growth_sq: float) -> Floats:
     return np.asarray(growth_sq * float(np.linalg.eigvalsh(parts.hessians).max()) * parts.mean)
 
 
+def _spread(problem: Problem) -> Floats | None:
+    """Return what a problem that is no quadratic knows about the difference of its clients' gradients, per client."""
+    if isinstance(problem, Quadratic):
+        return None
+    known = problem.constants().get("gradient_spread")
+    return None if known is None else np.asarray(known.value, dtype=np.float64)
+
+
 def _quadratic(problem: Problem, name: str, meaning: str) -> Quadratic:
     if not isinstance(problem, Quadratic):
         raise MissingConstants({name: f"{meaning}, over all models"}, where=type(problem).__name__)
@@ -157,12 +179,13 @@ def observed_zeta(facts: Facts) -> float:
     """Return zeta on an experiment: declared, or computed on quadratics with one Hessian; refuse where none exists."""
     if "zeta" in facts.given:
         return float(facts.keep("zeta", facts.given["zeta"], Origin.DECLARED))
-    note = "constant, since all clients have one Hessian"
+    quadratic = isinstance(facts.problem, Quadratic)
+    note = "constant, since all clients have one Hessian" if quadratic else "bound for all models"
     return float(facts.keep("zeta", uniform(facts.problem), Origin.COMPUTED, note))
 
 
 def observed_dissimilarity(facts: Facts, growth: Growth, default: float) -> tuple[float, float]:
-    """Return the squares of G and B on an experiment: declared, or the smallest G for a B.
+    """Return the squares of G and B on an experiment: declared, or computed for a B.
 
     A declared G that does not hold on quadratics is refused, with the one that does.
     """
@@ -170,7 +193,9 @@ def observed_dissimilarity(facts: Facts, growth: Growth, default: float) -> tupl
     if "G_sq" in facts.given and not isinstance(facts.problem, Quadratic):
         return float(facts.keep("G_sq", None, Origin.DECLARED)), growth_sq
     least = dissimilarity(facts.problem, growth_sq, growth)
-    value = float(facts.keep("G_sq", least, Origin.COMPUTED, "the smallest that holds for all models"))
+    quadratic = isinstance(facts.problem, Quadratic)
+    note = "the smallest that holds for all models" if quadratic else "holds for all models"
+    value = float(facts.keep("G_sq", least, Origin.COMPUTED, note))
     if value < least * (1 - SAME):
         raise NotApplicable(
             f"dissimilarity does not hold with G_sq = {value:.6g} and B_sq = {growth_sq:.6g}: on these clients G_sq "

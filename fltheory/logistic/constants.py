@@ -33,7 +33,7 @@ def constants(problem: LogisticProblem) -> dict[str, Constant]:
         noise = Constant(
             frozen(sigma_sq), computed, "of the added noise" if np.any(sigma_sq) else "full gradients have no noise"
         )
-    return {
+    known = {
         "mu": Constant(problem.l2, computed, "the l2 regularisation"),
         "L": Constant(float(problem.client_smoothness.max()), computed, f"largest over the clients; {smooth}"),
         "client_L": Constant(problem.client_smoothness, computed, f"per client; {smooth}"),
@@ -56,6 +56,40 @@ def constants(problem: LogisticProblem) -> dict[str, Constant]:
             dissimilarity(problem, w_star), measured, "largest difference of two clients' Hessians at w_star"
         ),
     }
+    spread = gradient_spread(problem)
+    if spread is not None:
+        note = "bound on ||grad f_i(w) - grad f(w)|| for all models, per client"
+        known["gradient_spread"] = Constant(frozen(spread), computed, note)
+    return known
+
+
+def gradient_spread(problem: LogisticProblem) -> Floats | None:
+    r"""Return a bound on the difference of each client's gradient and that of the objective, for all models.
+
+    The regularisation is common to all clients. What remains of a client's gradient is the mean over its samples of
+    :math:`(\pi_j(w) - q_j) \otimes x_j`, where :math:`\pi_j(w)` is a law over classes, :math:`q_j` that of the label.
+    The difference of two laws is longest at a corner of the simplex, so sample :math:`j` contributes at most
+    :math:`\|x_j\| \max_c\|e_c - q_j\|`, and with the means :math:`m_k` of these numbers
+
+    .. math:: \|\nabla f_i(w) - \nabla f(w)\| \le (1 - p_i) m_i + \sum_{k \ne i} p_k m_k .
+
+    Fixed drifts of the clients add their norms. ``None`` if these have a mean, which is no part of the objective.
+    """
+    drift, p = problem.client_drift, problem.weights
+    if drift is not None and np.linalg.norm(p @ drift) > 1e-12 * np.abs(drift).max():
+        return None
+    means = np.empty(problem.num_clients)
+    for i in range(problem.num_clients):
+        own = problem.train.rows(i)
+        law = problem.label_law(own)
+        if problem.binary:
+            longest = np.maximum(law, 1.0 - law)[:, 0]
+        else:
+            # The squared distance to corner c is |q|^2 - 2 q_c + 1.
+            longest = np.sqrt(np.maximum((law**2).sum(axis=1) - 2.0 * law.min(axis=1) + 1.0, 0.0))
+        means[i] = (np.linalg.norm(problem.train.features[own], axis=1) * longest).mean()
+    spread = (1.0 - p) * means + p @ means - p * means
+    return np.asarray(spread if drift is None else spread + np.linalg.norm(drift, axis=1))
 
 
 def client_drift_sq(problem: LogisticProblem) -> float:

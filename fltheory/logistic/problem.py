@@ -307,7 +307,8 @@ class LogisticProblem:
 
         ``mu``, ``L``, ``client_L``, ``sigma_sq``, ``client_drift_sq`` (:math:`\sum_i p_i\|\nabla f_i(w^*)\|^2`),
         ``fresh_drift_sq``, ``round_drift_sq``, ``drift_sq``, ``w_star``, ``f_star``, ``client_f_star``, ``gamma``
-        (:math:`\Gamma_k = f_k(w^*) - f_k^*`) and ``epsilon`` (:math:`\max_{i,k}\|H_i(w^*) - H_k(w^*)\|`).
+        (:math:`\Gamma_k = f_k(w^*) - f_k^*`), ``epsilon`` (:math:`\max_{i,k}\|H_i(w^*) - H_k(w^*)\|`) and, if fixed
+        drifts have no mean, ``gradient_spread`` (a bound on :math:`\|\nabla f_i(w) - \nabla f(w)\|` for all models).
         """
         if "constants" not in self._solved:
             from fltheory.logistic.constants import constants

@@ -95,7 +95,7 @@ def prescribed_rates(
         if not reads_runs(entry):
             continue
         statement = Theorem(entry.load(), entry)
-        variants = [name for name in statement.forms if _prescribes(statement, name)]
+        variants = [name for name in statement.forms if statement.prescribes(name)]
         if not variants:
             free.append(entry.id)
         own: dict[tuple[float, ...], tuple[list[str], Schedule]] = {}
@@ -135,8 +135,3 @@ def prescribed_rates(
 def reads_runs(entry: catalogue.Entry) -> bool:
     """Return whether some form of a statement may be read off a run; its file is not loaded for that."""
     return _KEYWORD in entry.path.read_text(encoding="utf-8")
-
-
-def _prescribes(statement: Theorem, variant: str) -> bool:
-    observation = statement.forms[variant].observation or statement.claim.observation
-    return observation is not None and observation.rate is not None

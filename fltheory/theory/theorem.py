@@ -14,6 +14,8 @@ from fltheory.bounds import catalogue
 from fltheory.bounds.algebra import needed_by
 from fltheory.bounds.claim import Assumption, Claim, Form
 from fltheory.bounds.observation import Facts, Observation
+from fltheory.bounds.plain_text import plain
+from fltheory.bounds.printing import latex
 from fltheory.bounds.quantities import Quantity
 from fltheory.errors import InvalidParameter, NotApplicable
 from fltheory.participation import Participation
@@ -149,6 +151,11 @@ class Theorem:
         """Return what has to be recorded of a run for :meth:`compare`."""
         return Record(**self._observation(self.form(variant)).record)
 
+    def prescribes(self, variant: str) -> bool:
+        """Return whether a form asks for a learning rate of its own; see :meth:`rate_for`."""
+        observation = self.form(variant).observation or self.claim.observation
+        return observation is not None and observation.rate is not None
+
     def rate_for(
         self,
         problem: Problem,
@@ -177,9 +184,13 @@ class Theorem:
         """
         observation = self._observation(self.form(variant))
         if observation.rate is None:
+            asked = "; ".join(f"{one.name}, {plain(latex(one.relation))}" for one in self.assumptions(variant))
+            others = [name for name in self.forms if self.prescribes(name)]
             raise NotApplicable(
-                f"{self.id} prescribes no learning rate; it holds for all that meet its assumptions: "
-                + "; ".join(assumption.name for assumption in self.assumptions(variant))
+                f"{self.id} prescribes no learning rate"
+                + (f" in this form; pass variant={others[0]!r} for one that does" if others else "")
+                + (f"; it holds for all that meet its assumptions: {asked}" if asked else "; choose one")
+                + "; fl.step_sizes compares rates for a problem"
             )
         if algorithm is None:
             if observation.algorithm is None:
@@ -199,10 +210,15 @@ class Theorem:
     def _observation(self, form: Form) -> Observation:
         observation = form.observation or self.claim.observation
         if observation is None:
-            raise NotApplicable(
-                f"{self.id} ({self.kind}) cannot be read off a run: it is about {self.title}; evaluate its bound with "
-                f"theorem({self.id!r}).bound().function(), or check it with fltheory check {self.id}"
+            readable = [name for name, other in self.forms.items() if other.observation is not None]
+            instead = (
+                f"; pass variant={readable[0]!r} for a form that can"
+                if readable
+                else f" ({self.title}); evaluate its bound with theorem({self.id!r}).bound().function(), or "
+                f"check it with fltheory check {self.id}"
             )
+            name = f"{self.id} ({form.variant})" if readable else f"{self.id} ({self.kind})"
+            raise NotApplicable(f"{name} cannot be read off a run{instead}")
         return observation
 
     def __repr__(self) -> str:

@@ -1,5 +1,7 @@
 """Constants of heterogeneity on quadratics, against direct searches for the worst model."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -99,12 +101,89 @@ def test_equally_curved_sides_need_a_slope_of_zero():
     assert dissimilarity(problem, 2.0) == pytest.approx(1 + 1 / 3)
 
 
+OWN = {"w_star", "mu", "L", "sigma_sq"}
+"""What a problem of one's own may know."""
+
+
+class Bare:
+    """Clients whose gradients are not compared."""
+
+    def __init__(self, problem):
+        self._problem = problem
+
+    def constants(self):
+        return {name: value for name, value in self._problem.constants().items() if name in OWN}
+
+
 def test_other_problems_have_to_declare_them():
-    problem = fl.logistic_clients(num_clients=2, num_features=2, samples=10, l2=0.5, seed=1)
+    problem = Bare(fl.logistic_clients(num_clients=2, num_features=2, samples=10, l2=0.5, seed=1))
     with pytest.raises(fl.MissingConstants, match="zeta"):
         uniform(problem)
     with pytest.raises(fl.MissingConstants, match="G_sq"):
         dissimilarity(problem, 2.0)
+
+
+def logistic(classes, **options):
+    """Return three clients with 2, 3 and 5 samples."""
+    rng = np.random.default_rng(classes)
+    sizes = (2, 3, 5)
+    features = [rng.normal(size=(size, 2)) for size in sizes]
+    labels = [rng.integers(0, classes, size) for size in sizes]
+    labels[0][:], labels[2][:] = 0, classes - 1
+    made = fl.logistic_from_arrays if classes == 2 else fl.softmax_from_arrays
+    return made(features, labels, l2=0.1, **options)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("drift", [0.0, 0.6])
+def test_what_logistic_clients_differ_by_holds_for_all_models(classes, drift):
+    problem = logistic(classes, label_drift=drift)
+    spread = problem.constants()["gradient_spread"].value
+    rng = np.random.default_rng(0)
+    models = np.concatenate([rng.normal(size=(300, problem.dim)) * size for size in (0.1, 3.0, 100.0)])
+    gradients = np.stack([problem.client_loss(i).gradient(models) for i in range(3)])
+    apart = np.linalg.norm(gradients - np.einsum("i,imd->md", problem.weights, gradients), axis=-1)
+    assert np.all(apart <= spread[:, None] * (1 + 1e-12))
+    assert np.all(apart.max(axis=1) > 0.2 * spread)
+    gap = problem.objective().gap(models)
+    mean_sq = np.einsum("i,im->m", problem.weights, (gradients**2).sum(axis=-1))
+    limit = 2 * max(problem.client_smoothness) * gap
+    assert uniform(problem) == spread.max()
+    assert np.all(mean_sq <= dissimilarity(problem, 1.0, Growth.GAP) + limit)
+    with pytest.raises(fl.NotApplicable, match="at least 1"):
+        dissimilarity(problem, 0.9)
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.6])
+def test_what_logistic_clients_differ_by_is_sample_by_sample(drift):
+    """By hand, for two clients with one sample each, and 3 classes: every corner is tried."""
+    problem = fl.softmax_from_arrays([[[3.0, 4.0]], [[1.0, 0.0]]], [[0], [2]], l2=0.1, num_classes=3, label_drift=drift)
+    law = (1 - drift) * np.array([1.0, 0.0, 0.0]) + drift / 3
+    longest = max(np.linalg.norm(corner - law) for corner in np.eye(3))
+    expected = 0.5 * 5 * longest + 0.5 * 1 * longest
+    np.testing.assert_allclose(problem.constants()["gradient_spread"].value, [expected, expected])
+
+
+def test_fixed_drifts_count_among_what_clients_differ_by():
+    plain = logistic(2)
+    drift = np.array([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
+    centred = drift - plain.weights @ drift
+    pulled = dataclasses.replace(plain, client_drift=centred)
+    more = pulled.constants()["gradient_spread"].value - plain.constants()["gradient_spread"].value
+    np.testing.assert_allclose(more, np.linalg.norm(centred, axis=1))
+    with pytest.raises(fl.MissingConstants, match="zeta"):  # the objective does not have the mean of the drifts
+        uniform(dataclasses.replace(plain, client_drift=drift))
+
+
+def test_theorems_about_heterogeneity_are_read_on_logistic_clients():
+    rng = np.random.default_rng(3)
+    features = [rng.normal(size=(8, 2)) for _ in range(3)]
+    problem = fl.logistic_from_arrays(features, [np.arange(8) % 2 for _ in range(3)], l2=0.2)
+    spread = problem.constants()["gradient_spread"].value
+    guided = fl.theorem("fieldguide.theorem-1").compare(experiment(problem, rounds=3), replicates=2)
+    assert guided.constants["zeta"].value == spread.max()
+    scaffold = fl.theorem("scaffold.theorem-v-sc").compare(experiment(problem, rounds=3), replicates=2)
+    assert scaffold.constants["G_sq"].value == pytest.approx(problem.weights @ spread**2)
 
 
 def experiment(problem, **changes):
