@@ -171,7 +171,9 @@ def _script(sign: str, text: str) -> str:
         return text.translate(table)
     if len(unicodedata.normalize("NFC", text)) == 1:
         return sign + text
-    return f"^({text})" if sign == "^" else f"_{{{text}}}"
+    if sign == "_":
+        return f"_{{{text}}}"
+    return f"^{text}" if re.fullmatch(r"\([^()]*\)", text) else f"^({text})"
 
 
 def _grouped(text: str, *, below: bool = False) -> str:

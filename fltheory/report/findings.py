@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fltheory.report.sections import parts
-from fltheory.report.wording import NUMBER, instance, paper_name, printed_sides, prose, relation
+from fltheory.report.wording import NUMBER, instance, paper_name, printed_sides, prose
+from fltheory.validation.in_symbols import relation
 
 _MAIN = ("theorem", "corollary", "lemma", "table", "remark")
 _SIDES = ("lhs", "rhs")

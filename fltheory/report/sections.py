@@ -17,7 +17,7 @@ from fltheory.errors import WorkerLost
 from fltheory.report import notes
 from fltheory.report.formulas import mathml
 from fltheory.report.markup import page
-from fltheory.report.wording import equation, form_name, instance, number, paper_name, prose, ratio, settings, why
+from fltheory.report.wording import certified, equation, form_name, instance, number, paper_name, prose, ratio, why
 from fltheory.validation import known_terms
 from fltheory.validation.counterexamples import file_of, replay_command
 from fltheory.validation.sensitivity import explained, summarised
@@ -77,7 +77,7 @@ def _form(form: Mapping[str, Any], kept: Path, folders: tuple[Path, ...]) -> dic
         "mathml": parts(form["latex"]),
         "elsewhere": "",
         "ratio": ratio(form),
-        "settings": settings(form),
+        "settings": certified(form),
         "why": why(form),
         "instance": _instance(counterexample) if counterexample else None,
         "line": instance(counterexample.get("quantities", ())) if counterexample else "",

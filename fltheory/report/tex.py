@@ -22,7 +22,8 @@ from fltheory.figures.style import WORDS
 from fltheory.report import notes
 from fltheory.report.markup import with_names, without_roles
 from fltheory.report.sections import BETWEEN
-from fltheory.report.wording import form_name, relation
+from fltheory.report.wording import form_name
+from fltheory.validation.in_symbols import relation
 
 _WIDTH = 72
 """Symbols of a formula that fit a line."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from fltheory.bounds.papers import PAPERS
 from fltheory.report.formulas import mathml
+from fltheory.validation.in_symbols import GREEK, HIDDEN, PROBABILITY, relation, settings
 
 _VERSIONS = {"000": "long version", "003": "short version"}
 _HEADS = {"published": "as printed", "corrected": "corrected", "sharp": "sharp"}
@@ -20,14 +21,9 @@ _GREEK = {
     name: unicodedata.lookup(
         f"GREEK {'SMALL' if name.islower() else 'CAPITAL'} LETTER {name.upper().replace('BDA', 'DA')}"
     )
-    for name in (
-        *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi"),
-        *("rho", "sigma", "tau", "phi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi"),
-    )
+    for name in GREEK
 }
 _GREEK_WORD = re.compile(rf"(?<![A-Za-z_@.])(?<![a-z]-)({'|'.join(_GREEK)})(_sq)?(?![A-Za-z]|-[a-z])")
-_RELATION = re.compile(r"(?:\\(le|ge|ne)(?![A-Za-z]))|(?P<strict>[<>])|(?<!\\)[{}]|\\[{}]|[\[\]()]")
-_AT = re.compile(r",? (?:at|with) (?=\w+ = )")
 
 NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 """A whole number or a fraction."""
@@ -79,14 +75,12 @@ def why(form: Mapping[str, Any]) -> str:
     found = form["counterexample"]
     if form["verdict"] == "VIOLATED" and found and not form["evidence"].get("sweeps"):
         left, right = printed_sides(form)
-        place = ", ".join(
-            f"{name} = {value}" for name, value in found["where"].items() if name not in ("outcome", "entry")
-        )
-        at = f" at {html.escape(place)}" if place else ""
+        place = ", ".join(f"{name} = {value}" for name, value in found["where"].items() if name not in HIDDEN)
+        at = f" at {prose(place)}" if place else ""
         if found["sign"] == "≠":
             return f"The two sides are {left} and {right}, not equal, on the instance below{at}."
         return f"The left-hand side is {left}, the right-hand side {right}, on the instance below{at}."
-    reason = prose(str(form["reason"]).replace(_covered(form), _covered_in_short(form)))
+    reason = prose(str(form["reason"]))
     reason = re.sub(r"(\w|\))\^(-?[\d.]*\d)", r"\1<sup>\2</sup>", reason)
     return f"{reason[:1].upper()}{reason[1:]}{'' if reason.endswith('.') else '.'}"
 
@@ -111,22 +105,6 @@ def printed_sides(form: Mapping[str, Any]) -> tuple[str, str]:
     return (right, left) if relation(form["latex"]) == "ge" else (left, right)
 
 
-def relation(latex: str) -> str:
-    r"""Return the command of the relation that a statement claims, which stands in no brackets and no group.
-
-    >>> relation(r"\{j : a \ge b\} \le \frac{c}{d}"), relation(r"a \le b \Rightarrow c > d"), relation("a = b")
-    ('le', 'ge', '')
-    """
-    depth = 0
-    for mark in _RELATION.finditer(latex.split(r",\quad ")[0].split(r"\Rightarrow")[-1]):
-        if mark[1] or mark["strict"]:
-            if depth == 0:
-                return mark[1] or {"<": "le", ">": "ge"}[mark[0]]
-        else:
-            depth += 1 if mark[0][-1] in "{[(" else -1
-    return ""
-
-
 def ratio(form: Mapping[str, Any]) -> str:
     """Return what the margin of a form is the smallest value of."""
     if form["evidence"].get("sweeps"):
@@ -134,26 +112,9 @@ def ratio(form: Mapping[str, Any]) -> str:
     return "lhs/rhs" if relation(form["latex"]) == "ge" else "rhs/lhs"
 
 
-def settings(form: Mapping[str, Any]) -> list[str]:
+def certified(form: Mapping[str, Any]) -> list[str]:
     """Return the settings of the generator for which there is a certificate, if the sentence leaves them out."""
-    listed = _AT.split(_covered(form), maxsplit=1)[1:]
-    return listed[0].split("; ") if listed and _covered_in_short(form) != _covered(form) else []
-
-
-def _covered(form: Mapping[str, Any]) -> str:
-    """Return what a certificate covers, or a text that no reason contains."""
-    return str((form["evidence"].get("certificate") or {}).get("covers") or "\n")
-
-
-def _covered_in_short(form: Mapping[str, Any]) -> str:
-    """Return what a certificate covers, without parameters of the generator."""
-    covered = _covered(form)
-    names = {name for name in re.findall(r"(\w+) = ", covered) if name not in _GREEK}
-    if all(len(name) == 1 for name in names) and ";" not in covered:
-        return covered
-    before, *listed = _AT.split(covered, maxsplit=1)
-    count = listed[0].count("; ") + 1 if listed else 1
-    return f"{before.rstrip(',')}, for the {f'{count} settings' if count > 1 else 'setting'} listed under the evidence"
+    return settings(str((form["evidence"].get("certificate") or {}).get("covers") or ""))
 
 
 def equation(row: Mapping[str, Any]) -> str:
@@ -166,8 +127,8 @@ def equation(row: Mapping[str, Any]) -> str:
 
 def instance(quantities: Sequence[Mapping[str, Any]]) -> str:
     """Return an instance in one line of HTML."""
-    chance: list[str] = next((row["values"] for row in quantities if row["symbol"] == r"\mathbb{P}"), [])
-    text = ", ".join(equation(row) for row in quantities if row["symbol"] != r"\mathbb{P}")
+    chance: list[str] = next((row["values"] for row in quantities if row["symbol"] == PROBABILITY), [])
+    text = ", ".join(equation(row) for row in quantities if row["symbol"] != PROBABILITY)
     if chance and len(set(chance)) == 1:
         return f"{text}, in {len(chance)} outcomes of probability {number(chance[0])} each"
     return f"{text}, with probabilities {', '.join(map(number, chance))}" if chance else text

@@ -9,7 +9,8 @@ from fltheory.bounds import catalogue
 from fltheory.bounds.claim import Sweeps
 from fltheory.report import notes
 from fltheory.report.markup import page
-from fltheory.report.wording import prose, ratio, relation, settings, why
+from fltheory.report.wording import certified, prose, ratio, why
+from fltheory.validation.in_symbols import covered, relation
 from fltheory.validation.swept import WORDS, named
 
 ENTRIES = catalogue.index()
@@ -45,18 +46,22 @@ def test_sides_stand_in_the_order_of_the_formula():
     assert ratio(form(r"1 \le x", found)) == "rhs/lhs"
 
 
-def test_parameters_of_the_generator_are_not_in_the_sentence():
+def test_settings_of_a_certificate_are_listed_and_not_in_the_sentence():
     covers = "all vectors of any dimension, at N = 1, shape = kinked, turn = (1/4); N = 2, shape = kinked, turn = (1)"
-    said = form("a \\le b", verdict="HOLDS", reason=f"certified by a proof: {covers}; margin 2")
+    assert covered(covers) == "all vectors of any dimension, for the 2 settings of its certificate"
+    said = form("a \\le b", verdict="HOLDS", reason=f"certified by a proof: {covered(covers)}; margin 2")
     said["evidence"] = {"certificate": {"covers": covers}}
-    assert why(said) == (
-        "Certified by a proof: all vectors of any dimension, for the 2 settings listed under the evidence; margin 2."
-    )
-    assert settings(said) == ["N = 1, shape = kinked, turn = (1/4)", "N = 2, shape = kinked, turn = (1)"]
+    assert certified(said) == ["N = 1, shape = kinked, turn = (1/4)", "N = 2, shape = kinked, turn = (1)"]
+    assert why(said).endswith("settings of its certificate; margin 2.")
     plain = "all instances of the check with N = 1, 2, 3"
-    said["reason"], said["evidence"] = f"certified by a proof: {plain}", {"certificate": {"covers": plain}}
-    assert why(said) == "Certified by a proof: all instances of the check with N = 1, 2, 3."
-    assert settings(said) == []
+    assert covered(plain) == plain
+    said["evidence"] = {"certificate": {"covers": plain}}
+    assert certified(said) == []
+
+
+def test_the_place_of_a_failure_is_told_with_symbols():
+    found = {"lhs": "2", "rhs": "1", "sign": ">", "where": {"tau": 3, "entry": 7}}
+    assert why(form(r"x \le 1", found)).endswith("on the instance below at τ = 3.")
 
 
 def test_names_of_symbols_become_symbols_and_words_stay():
