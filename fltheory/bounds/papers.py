@@ -135,6 +135,11 @@ PAPERS: Mapping[str, Paper] = {
 """All papers by tag, in the order of listings."""
 
 
+def paper_of(tag: str) -> str:
+    """Return the short name of a paper, or the tag of one that is not listed."""
+    return PAPERS[tag].short if tag in PAPERS else tag
+
+
 def labelled(tag: str, reference: str) -> str:
     """Return the name of a statement in legends and titles: the paper, then its number there.
 

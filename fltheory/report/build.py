@@ -17,14 +17,14 @@ from fltheory._internal.files import write_text
 from fltheory._internal.processes import in_processes
 from fltheory._internal.provenance import HOME, digest, versions
 from fltheory.bounds import catalogue
-from fltheory.bounds.papers import PAPERS
+from fltheory.bounds.papers import PAPERS, paper_of
 from fltheory.figures.kept import fingerprint
 from fltheory.figures.study import Saved
 from fltheory.figures.style import SYMBOLS, WORDS
 from fltheory.report.findings import findings
 from fltheory.report.graph import svg
 from fltheory.report.sections import section
-from fltheory.report.wording import SEVERITIES, paper_name, prose
+from fltheory.report.wording import SEVERITIES, prose
 from fltheory.validation.summary import summary
 from fltheory.validation.swept import named
 
@@ -95,7 +95,7 @@ def build(
             {
                 "tag": tag,
                 "title": _title(tag),
-                "name": paper_name(tag),
+                "name": paper_of(tag),
                 "claims": own,
                 "graph": svg(
                     {c["id"]: c["uses"] for c in own},

@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fltheory.bounds.papers import PAPERS
 from fltheory.report.formulas import mathml
 from fltheory.validation.in_symbols import GREEK, HIDDEN, PROBABILITY, relation, settings
 
@@ -43,11 +42,6 @@ def form_name(variant: str) -> str:
     reading = re.sub(r"(?:\beq-)?(?<![\w.])(\d+)(?![\w.])", r"(\1)", reading)
     words = re.sub(r"(?<=\))-(?=\()", ", ", reading).replace("-", " ")
     return name[0].upper() + name[1:] + (f": {words}" if words else "")
-
-
-def paper_name(tag: str) -> str:
-    """Return the short name of a paper, or its tag."""
-    return PAPERS[tag].short if tag in PAPERS else tag
 
 
 def sides(counterexample: Mapping[str, Any]) -> tuple[str, str]:

@@ -20,6 +20,9 @@ PROBABILITY = r"\mathbb{P}"
 
 _RELATION = re.compile(r"(?:\\(le|ge|ne)(?![A-Za-z]))|(?P<strict>[<>])|(?<!\\)[{}]|\\[{}]|[\[\]()]")
 _AT = re.compile(r",? (?:at|with) (?=\w+ = )")
+_SIZES = {"count": "number of vectors", "terms": "number of terms"}
+"""What sizes are called for which a paper has no symbol, or several."""
+
 GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi"),
     *("rho", "sigma", "tau", "phi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi"),
@@ -92,10 +95,12 @@ def covered(covers: str) -> str:
     'all functions, for the 2 settings of its certificate'
     >>> covered("all instances of the check with N = 1, 2, 3")
     'all instances of the check with N = 1, 2, 3'
+    >>> covered("count = 1, 2, 3, one dimension")
+    'number of vectors = 1, 2, 3, one dimension'
     """
     count = len(settings(covers))
     if not count:
-        return covers
+        return re.sub(rf"\b({'|'.join(_SIZES)}) = ", lambda match: f"{_SIZES[match[1]]} = ", covers)
     before = _AT.split(covers, maxsplit=1)[0].rstrip(",")
     return f"{before}, for the {f'{count} settings' if count > 1 else 'setting'} of its certificate"
 
