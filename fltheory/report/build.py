@@ -19,7 +19,7 @@ from fltheory._internal.provenance import HOME, digest, versions
 from fltheory.bounds import catalogue
 from fltheory.bounds.papers import PAPERS, paper_of
 from fltheory.figures.kept import fingerprint
-from fltheory.figures.study import Saved
+from fltheory.figures.study import Saved, TextTable
 from fltheory.figures.style import SYMBOLS, WORDS
 from fltheory.report.findings import findings
 from fltheory.report.graph import svg
@@ -33,6 +33,9 @@ _SEALED = re.compile(r"\b([0-9a-f]{64}) ([0-9a-f]{64})\b")
 
 _INSIDE = re.compile(r'<a [^>]*href="#([^"]+)"[^>]*>(.*?)</a>')
 """A link to another place of the page."""
+
+LONG = 12
+"""Rows above which the table beside a picture is folded away."""
 
 METHODS = {
     "exact": "exact expectations along trajectories",
@@ -207,15 +210,22 @@ def _lost(label: Any, work: Callable[..., Any], *more: Any) -> tuple[Any, Any]:
 
 def _figure(saved: Saved, picture: str) -> dict[str, Any]:
     """Return a figure with its picture inside, and its table."""
+    table = None if saved.study.table is None else saved.study.table(saved.data)
     return {
         "name": saved.study.name,
         "title": saved.study.title,
         "caption": saved.caption,
         "command": saved.command,
         "picture": picture,
-        "table": saved.study.table(saved.data) if saved.study.table is not None else None,
+        "table": table,
+        "folded": is_long(bool(picture), table),
         "seconds": saved.seconds,
     }
+
+
+def is_long(drawn: bool, table: TextTable | None) -> bool:
+    """Return whether a table has the numbers behind a picture, and more of them than a reader wants to see at once."""
+    return drawn and table is not None and len(table.rows) > LONG
 
 
 def _pictures(saved: Saved) -> Iterator[tuple[Path, int]]:

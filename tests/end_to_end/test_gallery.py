@@ -1,5 +1,7 @@
 """The gallery as a person sees it: in a real browser, from the folder of the figures, without a network."""
 
+import csv
+import dataclasses
 import html
 import io
 import json
@@ -15,9 +17,9 @@ from fltheory.bounds import catalogue
 from fltheory.cli import app
 from fltheory.figures.study import produce, studies
 from fltheory.report import build
-from fltheory.report.build import smaller
+from fltheory.report.build import LONG, is_long, smaller
+from fltheory.report.gallery import SHOWN, entries, gallery
 from fltheory.report.gallery import document as reference
-from fltheory.report.gallery import entries, gallery
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger, write
 from fltheory.validation.runner import check_all
@@ -127,12 +129,33 @@ def test_the_page_of_the_documentation_has_small_pictures(drawn, tmp_path):
         assert f"`{one.command}`" in text
 
 
+def test_the_numbers_behind_curves_are_folded_and_in_a_file_of_their_own(tmp_path):
+    folder, docs = tmp_path / "figures", tmp_path / "docs"
+    docs.mkdir()
+    saved = produce(studies()["woodworth-theorem-3"], folder, quick=True)
+    rows = saved.study.table(saved.data).rows
+    assert len(rows) > LONG
+    text = reference(folder, docs).read_text()
+    assert f"The first {SHOWN} of [{len(rows)} rows](figures/woodworth-theorem-3.csv)." in text
+    assert text.count("\n| ") == 1 + SHOWN
+    with (docs / "figures" / "woodworth-theorem-3.csv").open(newline="") as file:
+        assert [tuple(row) for row in csv.reader(file)][1:] == list(rows)
+    page = gallery(folder).read_text()
+    assert f"<details><summary>The {len(rows)} numbers drawn</summary>" in page
+    few = dataclasses.replace(saved.study.table(saved.data), rows=rows[:LONG])
+    assert not is_long(True, few)
+    assert not is_long(False, saved.study.table(saved.data))  # a table is all that there is to see
+
+
 def test_the_committed_page_shows_what_is_there():
     docs = Path(__file__).parents[2] / "docs"
     text = (docs / "gallery.md").read_text()
     for name, study in studies().items():
         assert f"`fltheory figure {name} " in text, f"docs/gallery.md lacks {name}; see fltheory/report/gallery.py"
         assert (study.draw is None) or (docs / "figures" / f"{name}.png").exists()
+    assert all((docs / link).exists() for link in re.findall(r"\]\((figures/[^)]+)\)", text))
+    for section in text.split("\n## ")[1:]:
+        assert "![" not in section or section.count("\n| ") <= 1 + LONG, section.splitlines()[0]
     assert sum(path.stat().st_size for path in (docs / "figures").glob("*.png")) < 2e6
 
 
