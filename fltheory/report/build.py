@@ -24,7 +24,7 @@ from fltheory.figures.style import SYMBOLS, WORDS
 from fltheory.report.findings import findings
 from fltheory.report.graph import svg
 from fltheory.report.sections import section
-from fltheory.report.wording import SEVERITIES, prose
+from fltheory.report.wording import SEVERITIES, References, prose
 from fltheory.validation.summary import summary
 from fltheory.validation.swept import named
 
@@ -36,6 +36,8 @@ _INSIDE = re.compile(r'<a [^>]*href="#([^"]+)"[^>]*>(.*?)</a>')
 
 LONG = 12
 """Rows above which the table beside a picture is folded away."""
+
+_MARKUP = re.compile(r"</?su[bp]>")
 
 METHODS = {
     "exact": "exact expectations along trajectories",
@@ -91,6 +93,7 @@ def build(
     there = {claim["id"] for claim in claims} | shared.keys()
     for shown in (*claims, *shared.values()):
         shown["page"] = _without_loose_links(shown["page"], there)
+    references = References({id_: (entry.paper, entry.reference) for id_, entry in known.items()}, there)
     papers = []
     for tag in dict.fromkeys(claim["paper"] for claim in claims):
         own = [claim for claim in claims if claim["paper"] == tag]
@@ -118,6 +121,7 @@ def build(
         figures=[_figure(saved, small.get(saved.study.name, "")) for saved in figures],
         counts=[{**row, "title": _title(row["paper"])} for row in counts],
         findings=findings(ledger),
+        linked=references.linked,
         symbols=SYMBOLS,
         words=WORDS,
         methods=METHODS,
@@ -138,7 +142,7 @@ def build(
 
 def _tip(claim: Mapping[str, Any]) -> str:
     """Return what a box of a proof graph says: the statement, and what a result rests on."""
-    heading = f"{claim['reference']}: {html.unescape(claim['title'])}"
+    heading = f"{claim['reference']}: {html.unescape(_MARKUP.sub('', claim['title']))}"
     return "\n".join(filter(None, (heading, claim["tip"], claim["rests"])))
 
 

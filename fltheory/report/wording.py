@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from fltheory.bounds.papers import labelled
 from fltheory.report.formulas import mathml
 from fltheory.validation.in_symbols import GREEK, HIDDEN, PROBABILITY, relation, settings
 
@@ -23,6 +24,10 @@ _GREEK = {
     for name in GREEK
 }
 _GREEK_WORD = re.compile(rf"(?<![A-Za-z_@.])(?<![a-z]-)({'|'.join(_GREEK)})(_sq)?(?![A-Za-z]|-[a-z])")
+
+_INDEX = re.compile(r"(?<![\w.&;])([A-Za-zα-ωΑ-Ω])_(\d+|[A-Za-zα-ωΑ-Ω]|max|min)(?!\w)")
+_ID = re.compile(r"(?<![\w.-])[a-z]\w*\.[\w.-]*\w")
+_POWER = re.compile(r"(?<=[\w)>])\^(-?[\d.]*\d)")
 
 NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 """A whole number or a fraction."""
@@ -75,17 +80,48 @@ def why(form: Mapping[str, Any]) -> str:
             return f"The two sides are {left} and {right}, not equal, on the instance below{at}."
         return f"The left-hand side is {left}, the right-hand side {right}, on the instance below{at}."
     reason = prose(str(form["reason"]))
-    reason = re.sub(r"(\w|\))\^(-?[\d.]*\d)", r"\1<sup>\2</sup>", reason)
     return f"{reason[:1].upper()}{reason[1:]}{'' if reason.endswith('.') else '.'}"
 
 
 def prose(text: str) -> str:
-    """Return a few words as HTML, with names of symbols as the symbols.
+    """Return a few words as HTML, with names of symbols as the symbols, their indices, and powers.
 
-    >>> prose("steps of at most 1/(2 mu)"), prose("sigma_sq < Gamma_k")
-    ('steps of at most 1/(2 μ)', 'σ² &lt; Γ_k')
+    >>> prose("steps of at most 1/(2 mu)"), prose("sigma_sq < Gamma_k^2")
+    ('steps of at most 1/(2 μ)', 'σ² &lt; Γ<sub>k</sub><sup>2</sup>')
     """
-    return re.sub(_GREEK_WORD, lambda match: _GREEK[match[1]] + ("²" if match[2] else ""), html.escape(text))
+    words = re.sub(_GREEK_WORD, lambda match: _GREEK[match[1]] + ("²" if match[2] else ""), html.escape(text))
+    return _POWER.sub(r"<sup>\1</sup>", _INDEX.sub(r"\1<sub>\2</sub>", words))
+
+
+class References:
+    """Names of statements in sentences: as their papers number them, with links to those on the page.
+
+    Parameters
+    ----------
+    known
+        Paper and reference by id.
+    there
+        Ids of the statements on the page.
+    """
+
+    def __init__(self, known: Mapping[str, tuple[str, str]], there: Collection[str]) -> None:
+        self._known, self._there = known, there
+
+    def linked(self, text: str, paper: str) -> str:
+        """Return a sentence of a paper's page as HTML, with names in place of ids.
+
+        >>> known = {"ruan.eq-44": ("ruan", "(44)"), "li.lemma-1": ("li", "Lemma 1")}
+        >>> References(known, {"ruan.eq-44"}).linked("rests on ruan.eq-44, li.lemma-1", "ruan")
+        'rests on <a href="#ruan.eq-44">(44)</a>, Li et al., Lemma 1'
+        """
+        return _ID.sub(lambda match: self._named(match[0], paper), html.escape(text))
+
+    def _named(self, id_: str, paper: str) -> str:
+        if id_ not in self._known:
+            return id_
+        home, reference = self._known[id_]
+        name = html.escape(reference if home == paper else labelled(home, reference))
+        return f'<a href="#{html.escape(id_)}">{name}</a>' if id_ in self._there else name
 
 
 def printed_sides(form: Mapping[str, Any]) -> tuple[str, str]:
@@ -112,11 +148,11 @@ def certified(form: Mapping[str, Any]) -> list[str]:
 
 
 def equation(row: Mapping[str, Any]) -> str:
-    """Return a quantity of an instance with its value, or its values, as HTML."""
+    """Return a quantity of an instance with its value, or its values in the order of the outcomes, as HTML."""
     symbol = mathml(row["symbol"], block=False)
     if len(row["values"]) == 1:
         return f"{symbol} = {number(row['values'][0])}"
-    return f"{symbol} = {' or '.join(dict.fromkeys(map(number, row['values'])))}"
+    return f"{symbol} = {' | '.join(map(number, row['values']))}"
 
 
 def instance(quantities: Sequence[Mapping[str, Any]]) -> str:
@@ -125,4 +161,4 @@ def instance(quantities: Sequence[Mapping[str, Any]]) -> str:
     text = ", ".join(equation(row) for row in quantities if row["symbol"] != PROBABILITY)
     if chance and len(set(chance)) == 1:
         return f"{text}, in {len(chance)} outcomes of probability {number(chance[0])} each"
-    return f"{text}, with probabilities {', '.join(map(number, chance))}" if chance else text
+    return f"{text}, in outcomes of probability {' | '.join(map(number, chance))}" if chance else text

@@ -16,7 +16,7 @@ from fltheory.errors import FltheoryError
 from fltheory.simulation.trajectories import Band
 from fltheory.validation import known, known_terms
 from fltheory.validation.evaluate import Evaluation, defined
-from fltheory.validation.in_symbols import covered, relation
+from fltheory.validation.in_symbols import covered
 from fltheory.validation.instance_values import instance_values
 from fltheory.validation.proof.certificate import Certificate
 from fltheory.validation.proof.store import recall
@@ -238,12 +238,18 @@ def conclude(trials: Trials, *, effort: int = RETRIES) -> tuple[Decision, Counte
         return Decision.NOT_APPLICABLE, None, trials.obstacle()
     if trials.violated:
         counterexample = confirm(trials, trials.best[1], effort=effort)
-        turned = relation(trials.form.latex()) == "ge"
+        turned = _claims_at_least(trials.form)
         return Decision.VIOLATED, counterexample, f"fails at {counterexample.in_one_line(turned=turned)}"
     if trials.uncertain:
         return Decision.INCONCLUSIVE, None, "a sampled curve may lie on either side; raise the number of replicates"
-    found = "no counterexample" if trials.margin is None else f"smallest rhs/lhs {trials.margin:.4g}"
+    ratio = "lhs/rhs" if _claims_at_least(trials.form) else "rhs/lhs"
+    found = "no counterexample" if trials.margin is None else f"smallest {ratio} {trials.margin:.4g}"
     return Decision.HOLDS, None, f"{found} on {trials.instances} instances of {trials.calls} points tried"
+
+
+def _claims_at_least(form: Form) -> bool:
+    """Return whether a form is printed with ``>=``; it is checked as one with ``<=``, with sides exchanged."""
+    return isinstance(form.relations[0], sp.Ge | sp.Gt)
 
 
 def _excess(lhs: float, rhs: float) -> float:

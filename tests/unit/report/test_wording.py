@@ -9,7 +9,7 @@ from fltheory.bounds import catalogue
 from fltheory.bounds.claim import Sweeps
 from fltheory.report import notes
 from fltheory.report.markup import page
-from fltheory.report.wording import certified, prose, ratio, why
+from fltheory.report.wording import References, certified, instance, prose, ratio, why
 from fltheory.validation.in_symbols import covered, relation
 from fltheory.validation.swept import WORDS, named
 
@@ -64,8 +64,26 @@ def test_the_place_of_a_failure_is_told_with_symbols():
     assert why(form(r"x \le 1", found)).endswith("on the instance below at τ = 3.")
 
 
+def test_an_instance_keeps_the_values_of_its_outcomes_in_order():
+    rows = [{"symbol": "x", "values": ["0", "1", "0"]}, {"symbol": r"\mathbb{P}", "values": ["1/4", "1/2", "1/4"]}]
+    assert instance(rows).endswith(" = 0 | 1 | 0, in outcomes of probability 1/4 | 1/2 | 1/4")
+
+
+def test_indices_and_powers_are_set_and_names_of_files_stay():
+    assert prose("E^-1 tau_0^2, f_1(T), H D^2") == (
+        "E<sup>-1</sup> τ<sub>0</sub><sup>2</sup>, f<sub>1</sub>(T), H D<sup>2</sup>"
+    )
+    assert prose("eta_max, bent_valley, max_B") == "η<sub>max</sub>, bent_valley, max_B"
+
+
+def test_ids_are_named_as_in_their_paper():
+    known = {"ruan.eq-44": ("ruan", "(44) & more"), "li.lemma-1": ("li", "Lemma 1")}
+    text = References(known, {"ruan.eq-44"}).linked("rests on ruan.eq-44, li.lemma-1 (refuted), ruan.eq-440.", "ruan")
+    assert text == ('rests on <a href="#ruan.eq-44">(44) &amp; more</a>, Li et al., Lemma 1 (refuted), ruan.eq-440.')
+
+
 def test_names_of_symbols_become_symbols_and_words_stay():
-    assert prose("-mu eta/2 below lambda_1 & sigma_sq") == "-μ η/2 below λ_1 &amp; σ²"
+    assert prose("-mu eta/2 below lambda_1 & sigma_sq") == "-μ η/2 below λ<sub>1</sub> &amp; σ²"
     assert prose("eta-fold, theory, ruan.mu, published@eta") == "eta-fold, theory, ruan.mu, published@eta"
 
 
