@@ -23,7 +23,7 @@ from fltheory.report.gallery import document as reference
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger, write
 from fltheory.validation.runner import check_all
-from tests.browsing import browser, dump
+from tests.browsing import AXE, axe, browser, dump
 
 NAMES = ["bound-against-trajectory", "efl-table-1", "proof-graph-cfl", "ruan-figure-1"]
 IDS = ["cfl.eq-62-fedavg", "cfl.eq-59", "cfl.eq-61"]
@@ -115,6 +115,30 @@ def test_small_pictures_keep_shades_of_grey(drawn):
     grey = (np.ptp(before, axis=2) == 0) & (before[..., 0] > 190) & (before[..., 0] < 225)  # the band
     assert np.mean(grey) > 0.005
     assert np.mean(np.ptp(after, axis=2)[grey] <= 6) > 0.95
+
+
+@browser
+@pytest.mark.skipif(not axe(), reason="needs axe-core in a folder that NODE_PATH names")
+def test_axe_finds_nothing_serious_in_the_gallery(drawn):
+    source = axe().replace("</script>", "<\\/script>") + AXE
+    dom, _ = dump(drawn[0] / "figures" / "gallery.html", source, "--window-size=390,900", budget=120_000)
+    found = re.search(r'data-axe="([^"]*)"', dom)
+    assert found, "axe-core did not finish"
+    assert not re.findall(r"(?:serious|critical) .*", found[1])
+
+
+@browser
+def test_what_scrolls_sideways_can_be_reached_with_the_keyboard(drawn):
+    script = (
+        "setTimeout(function () { var wide = Array.from(document.querySelectorAll('table')).filter(function (e) {"
+        "return e.scrollWidth > e.clientWidth; });"
+        "document.body.dataset.wide = wide.length;"
+        "document.body.dataset.reached = wide.filter(function (e) { return e.tabIndex === 0; }).length; }, 300);"
+    )
+    dom, _ = dump(drawn[0] / "figures" / "gallery.html", script, "--window-size=390,900")
+    found = re.search(r'data-wide="(\d+)" data-reached="(\d+)"', dom)
+    assert int(found[1]) > 0
+    assert found[1] == found[2]
 
 
 def test_the_page_of_the_documentation_has_small_pictures(drawn, tmp_path):
