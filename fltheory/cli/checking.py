@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,12 +30,7 @@ if TYPE_CHECKING:
     from fltheory.validation.ledger import Kept, LedgerFolder
     from fltheory.validation.verdict import Verdict
 
-STYLES: dict[str, dict[str, Any]] = {
-    "HOLDS": {"fg": "green"},
-    "VIOLATED": {"fg": "red", "bold": True},
-    "INCONCLUSIVE": {"fg": "yellow"},
-    "NOT_APPLICABLE": {"dim": True},
-}
+STYLES = {"HOLDS": "green", "VIOLATED": "bold red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "dim"}
 
 
 def check(
@@ -223,7 +218,10 @@ def _print(verdicts: list[Verdict]) -> None:
         typer.secho(f"{'verdict':<14}  {'margin':>9}  {'s':>7}  claim and form", bold=True)
     for v in verdicts:
         margin = "" if v.margin is None else f"{v.margin:.4g}"
-        decided = typer.style(f"{v.decision.value:<14}", **STYLES[v.decision.value])
+        style = STYLES[v.decision.value].split()
+        marks = {"bold": "bold" in style, "dim": "dim" in style}
+        colour = next((word for word in style if word not in marks), None)
+        decided = typer.style(f"{v.decision.value:<14}", fg=colour, **marks)
         typer.echo(f"{decided}  {margin:>9}  {v.seconds:>7.1f}  {v.id} {v.variant}")
         count = f"{v.instances} instance{'' if v.instances == 1 else 's'}"
         typer.echo(folded(f"{', '.join(filter(None, (v.severity, v.strength.value, v.method, count)))}: {v.reason}"))

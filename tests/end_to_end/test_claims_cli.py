@@ -140,6 +140,9 @@ def test_show_has_page_forms_symbols_and_the_last_verdict():
     text = invoke("show", "own.local-drift", "--claims", OWN).stdout
     for part in ("Dropping the factor 2", "the model both clients start from", "VIOLATED", "HOLDS"):
         assert part in text
+    found = json.loads(Path("results/ledger/ledger.json").read_text())["claims"][0]["forms"]
+    assert any(form["reason"].startswith("fails at ") for form in found)
+    assert all(" ".join(form["reason"].split()) in " ".join(text.split()) for form in found)
     latex = invoke("show", "own.local-drift", "--claims", OWN, "--latex").stdout
     assert latex.count("% ") == 2
     document = json.loads(invoke("show", "ruan.theorem-3.1", "--json").stdout)
