@@ -29,6 +29,9 @@ _INDEX = re.compile(r"(?<![\w.&;])([A-Za-zα-ωΑ-Ω])_(\d+|[A-Za-zα-ωΑ-Ω]|m
 _ID = re.compile(r"(?<![\w.-])[a-z]\w*\.[\w.-]*\w")
 _POWER = re.compile(r"(?<=[\w)>])\^(-?[\d.]*\d)")
 
+EXACT = re.compile(r"(?=.*[a-z]\()(?:sqrt|log|exp|[-+*/().\d ])+")
+"""An exact number with roots and the like, as SymPy prints it."""
+
 NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 """A whole number or a fraction."""
 
@@ -66,7 +69,25 @@ def number(text: str) -> str:
     """Return a number as HTML: plain ones as text with a true minus sign, others as formulas."""
     if re.fullmatch(r"[-\d./, ()]+", text):
         return text.replace("-", "−")
+    if EXACT.fullmatch(text):
+        return mathml(as_latex(text), block=False)
     return mathml(text, block=False) if "\\" in text else html.escape(text.replace("**", "^"))
+
+
+def _called(function: re.Match[str]) -> str:
+    return f"e^{{{function[2]}}}" if function[1] == "exp" else rf"\{function[1]}{{{function[2]}}}"
+
+
+def as_latex(text: str) -> str:
+    r"""Return an exact number with roots and logarithms, as SymPy prints it, as LaTeX.
+
+    >>> print(as_latex("3*sqrt(2)*sqrt(log(5))/4 - exp(-1)"))
+    3\,\sqrt{2}\,\sqrt{\log{5}}/4 - e^{-1}
+    """
+    before = ""
+    while text != before:
+        before, text = text, re.sub(r"(sqrt|log|exp)\(([^()]*)\)", _called, text)
+    return text.replace("**", "^").replace("*", r"\,")
 
 
 def why(form: Mapping[str, Any]) -> str:

@@ -59,6 +59,15 @@ def instance(rows: Sequence[Mapping[str, Any]], where: Mapping[str, int]) -> str
     return ", ".join(words + [f"at {place}"] * bool(words and place))
 
 
+def side(text: str) -> str:
+    """Return one side of a relation, as SymPy prints it, with the usual signs.
+
+    >>> side("3*sqrt(2)/4"), side("T^0.4321")
+    ('3·√(2)/4', 'T^0.4321')
+    """
+    return re.sub(r"\bsqrt(?=\()", "√", text.replace("**", "^").replace("*", "·"))
+
+
 def relation(latex: str) -> str:
     r"""Return the command of the relation that a statement claims, which stands in no brackets and no group.
 

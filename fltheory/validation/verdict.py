@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from fltheory.bounds.catalogue import Entry
-from fltheory.validation.in_symbols import instance
+from fltheory.validation.in_symbols import instance, side
 
 
 class Decision(enum.Enum):
@@ -263,7 +263,7 @@ def _sides(lhs: str, rhs: str) -> tuple[str, str]:
             raise ValueError  # exact numbers, and powers, are not rounded
         numbers = float(lhs), float(rhs)
     except ValueError:
-        return _short(lhs), _short(rhs)
+        return _short(side(lhs)), _short(side(rhs))
     digits = next((n for n in range(6, 17) if f"{numbers[0]:.{n}g}" != f"{numbers[1]:.{n}g}"), 17)
     return f"{numbers[0]:.{digits}g}", f"{numbers[1]:.{digits}g}"
 

@@ -59,6 +59,14 @@ def test_settings_of_a_certificate_are_listed_and_not_in_the_sentence():
     assert certified(said) == []
 
 
+def test_roots_and_logarithms_are_set_as_formulas():
+    found = {"lhs": "398981*sqrt(2)*sqrt(log(3191848))/50000", "rhs": "log(10)/100", "sign": ">", "where": {}}
+    said = why(form(r"x \le 1", found))
+    assert said.count("<msqrt>") == 2
+    assert "sqrt(" not in said
+    assert "*" not in said
+
+
 def test_the_place_of_a_failure_is_told_with_symbols():
     found = {"lhs": "2", "rhs": "1", "sign": ">", "where": {"tau": 3, "entry": 7}}
     assert why(form(r"x \le 1", found)).endswith("on the instance below at τ = 3.")

@@ -87,6 +87,7 @@ def test_parameters_of_a_generator_are_called_that_where_nothing_else_is_known()
         ("1.00000001234", "1.0", "1.00000001 > 1"),
         ("T^0.4321", "T^0", "T^0.4321 > T^0"),
         ("1/3", "0", "1/3 > 0"),
+        ("sqrt(769)/260", "2*sqrt(5)/13", "√(769)/260 > 2·√(5)/13"),
     ],
 )
 def test_floats_are_shown_with_as_many_digits_as_tell_them_apart(lhs, rhs, shown):
