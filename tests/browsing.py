@@ -46,12 +46,14 @@ def axe() -> str:
 
 AXE = """
 Array.from(document.querySelectorAll('details')).forEach(function (d) { d.open = true; });
-axe.run(document, {resultTypes: ['violations']}).then(function (found) {
-  document.body.dataset.axe = found.violations.map(function (v) {
-    return v.impact + ' ' + v.id + ' ' + v.nodes[0].html; }).join('\\n');
-});
+setTimeout(function () {
+  axe.run(document, {resultTypes: ['violations']}).then(function (found) {
+    document.body.dataset.axe = found.violations.map(function (v) {
+      return v.impact + ' ' + v.id + ' ' + v.nodes[0].html; }).join('\\n');
+  });
+}, 500);
 """
-"""Opens all sections and writes down what axe-core finds."""
+"""Opens all sections, waits for the page to notice, and writes down what axe-core finds."""
 
 
 def browse(path: Path, *flags: str, budget: int = 4000) -> subprocess.CompletedProcess[str]:

@@ -91,6 +91,10 @@ def boolean(owner: str, field: str, value: Any) -> bool:
     return bool(value)
 
 
+MANY = 12
+"""Names up to which all of them are listed also where one of them is probably meant."""
+
+
 def choice(owner: str, field: str, value: Any, allowed: Iterable[str]) -> str:
     """Return ``value`` if it is one of ``allowed``; otherwise name the nearest one.
 
@@ -99,12 +103,17 @@ def choice(owner: str, field: str, value: Any, allowed: Iterable[str]) -> str:
     ...
     fltheory.errors.InvalidParameter: Noise.law must be one of 'bounded', 'gaussian', got law='gausian'; \
 did you mean 'gaussian'?
+    >>> choice("figure", "name", "n07", [f"n{number}" for number in range(40)])
+    Traceback (most recent call last):
+    ...
+    fltheory.errors.InvalidParameter: figure.name must be one of 40 names, got name='n07'; did you mean 'n7'?
     """
     names = sorted(allowed)
     if isinstance(value, str) and value in names:
         return value
-    listed = ", ".join(repr(name) for name in names)
-    raise fail(owner, field, f"one of {listed}", value, nearest(value, names))
+    near = nearest(value, names)
+    listed = f"{len(names)} names" if near and len(names) > MANY else ", ".join(map(repr, names))
+    raise fail(owner, field, f"one of {listed}", value, near)
 
 
 def nearest(value: object, names: Sequence[str]) -> str:

@@ -17,6 +17,8 @@ class Paper:
     ----------
     short
         A few words, for headings.
+    label
+        Fewer words, for legends and titles of panels.
     spoken
         How figures speak of it.
     full
@@ -26,6 +28,7 @@ class Paper:
     """
 
     short: str
+    label: str
     spoken: str
     full: str
     authors: str
@@ -35,6 +38,7 @@ class Paper:
 PAPERS: Mapping[str, Paper] = {
     "ruan": Paper(
         short="Ruan et al. (2021)",
+        label="Ruan et al.",
         spoken="Ruan et al.",
         full="Ruan, Zhang, Liang, Joe-Wong, Towards flexible device participation in federated learning (AISTATS 2021)",
         authors="Ruan and Zhang and Liang and Joe-Wong",
@@ -42,6 +46,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "efl": Paper(
         short="Ma et al., EFL",
+        label="EFL",
         spoken="the EFL papers",
         full="Ma et al., EFL: elastic federated learning on non-IID data (000, long) and Towards heterogeneous clients "
         "with elastic federated learning (003, short)",
@@ -50,6 +55,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "cfl": Paper(
         short="Guo et al. (2021), CFL",
+        label="CFL",
         spoken="the CFL paper",
         full="Guo, Lin, Tang, A new analysis framework for federated learning on time-evolving heterogeneous data "
         "(2021)",
@@ -58,6 +64,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "fen": Paper(
         short="FedElasticNet",
+        label="FedElasticNet",
         spoken="the FedElasticNet paper",
         full="Communication-efficient and drift-robust federated learning via elastic net (anonymous submission)",
         authors="{Anonymous}",
@@ -65,6 +72,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "li": Paper(
         short="Li et al. (2020)",
+        label="Li et al.",
         spoken="Li et al.",
         full="Li, Huang, Yang, Wang, Zhang, On the convergence of FedAvg on non-IID data (ICLR 2020)",
         authors="Li and Huang and Yang and Wang and Zhang",
@@ -72,6 +80,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "proxskip": Paper(
         short="Mishchenko et al. (2022), ProxSkip",
+        label="ProxSkip",
         spoken="the ProxSkip paper",
         full="Mishchenko, Malinovsky, Stich, Richtárik, ProxSkip: Yes! Local gradient steps provably lead to "
         "communication acceleration! Finally! (ICML 2022)",
@@ -80,6 +89,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "fieldguide": Paper(
         short="Wang et al. (2021), field guide",
+        label="Field guide",
         spoken="the field guide",
         full="Wang et al., A field guide to federated optimization (2021), section 6.1",
         authors="Wang and others",
@@ -87,6 +97,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "scaffold": Paper(
         short="Karimireddy et al. (2020), SCAFFOLD",
+        label="SCAFFOLD",
         spoken="the SCAFFOLD paper",
         full="Karimireddy, Kale, Mohri, Reddi, Stich, Suresh, SCAFFOLD: stochastic controlled averaging for federated "
         "learning (ICML 2020)",
@@ -95,6 +106,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "koloskova": Paper(
         short="Koloskova et al. (2020)",
+        label="Koloskova et al.",
         spoken="Koloskova et al.",
         full="Koloskova, Loizou, Boreiri, Jaggi, Stich, A unified theory of decentralized SGD with changing topology "
         "and local updates (ICML 2020)",
@@ -103,6 +115,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "woodworth": Paper(
         short="Woodworth et al. (2020)",
+        label="Woodworth et al.",
         spoken="Woodworth et al.",
         full="Woodworth, Patel, Stich, Dai, Bullins, McMahan, Shamir, Srebro, Is local SGD better than minibatch SGD? "
         "(ICML 2020)",
@@ -111,6 +124,7 @@ PAPERS: Mapping[str, Paper] = {
     ),
     "glasgow": Paper(
         short="Glasgow et al. (2022)",
+        label="Glasgow et al.",
         spoken="Glasgow et al.",
         full="Glasgow, Yuan, Ma, Sharp bounds for federated averaging (local SGD) and continuous perspective "
         "(AISTATS 2022)",
@@ -119,3 +133,17 @@ PAPERS: Mapping[str, Paper] = {
     ),
 }
 """All papers by tag, in the order of listings."""
+
+
+def paper_of(tag: str) -> str:
+    """Return the short name of a paper, or the tag of one that is not listed."""
+    return PAPERS[tag].short if tag in PAPERS else tag
+
+
+def labelled(tag: str, reference: str) -> str:
+    """Return the name of a statement in legends and titles: the paper, then its number there.
+
+    >>> labelled("ruan", "Theorem 3.1, (3)"), labelled("own", "Lemma 1")
+    ('Ruan et al., Theorem 3.1, (3)', 'own, Lemma 1')
+    """
+    return f"{PAPERS[tag].label if tag in PAPERS else tag}, {reference}"

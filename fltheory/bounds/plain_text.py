@@ -49,10 +49,17 @@ _ROLE = re.compile(r":(math|\w+):`~?\.?([^`]*)`")
 
 
 def plain_page(docstring: str) -> str:
-    r"""Return a page in reStructuredText as text for a terminal: formulas in Unicode, marks left out.
+    r"""Return a page in reStructuredText as text for a terminal: formulas in Unicode, marks left out, no line ends.
 
     >>> plain_page(r"**Proof.** By :func:`~a.latex`, :math:`\frac12\mu \le` ``x``.")
     'Proof. By latex, 1/2 μ ≤ x.'
+    >>> print(plain_page("One\ntwo.\n\n.. math:: a\n\n- three\n  four"))
+    One two.
+    <BLANKLINE>
+        a
+    <BLANKLINE>
+    - three
+      four
     """
 
     def block(match: re.Match[str]) -> str:
@@ -64,7 +71,14 @@ def plain_page(docstring: str) -> str:
 
     text = _ROLE.sub(role, _BLOCK.sub(block, docstring))
     text = re.sub(r"\*\*(.+?)\*\*", r"\1", text, flags=re.DOTALL)
-    return re.sub(r"::$", ":", text.replace("``", ""), flags=re.MULTILINE)
+    text = re.sub(r"::$", ":", text.replace("``", ""), flags=re.MULTILINE)
+    return re.sub(r"(?:^(?![-*+|=\d]|\.\.|.*\S {2,}\S)\S.*\n?)+", _joined, text, flags=re.MULTILINE)
+
+
+def _joined(paragraph: re.Match[str]) -> str:
+    """Return a paragraph in one line, whose length after the change of its formulas nobody has looked at."""
+    lines = paragraph[0].splitlines()
+    return " ".join(lines) + ("\n" if paragraph[0].endswith("\n") else "")
 
 
 class _Reader:
@@ -171,7 +185,9 @@ def _script(sign: str, text: str) -> str:
         return text.translate(table)
     if len(unicodedata.normalize("NFC", text)) == 1:
         return sign + text
-    return f"^({text})" if sign == "^" else f"_{{{text}}}"
+    if sign == "_":
+        return f"_{{{text}}}"
+    return f"^{text}" if re.fullmatch(r"\([^()]*\)", text) else f"^({text})"
 
 
 def _grouped(text: str, *, below: bool = False) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +23,7 @@ from fltheory.cli.options import (
     cores,
     matching_ids,
 )
-from fltheory.cli.terminal import PIPE_WIDTH, complain, complain_of, progress, tell_reused
+from fltheory.cli.terminal import complain, complain_of, folded, progress, tell_reused
 from fltheory.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -214,48 +213,31 @@ def diff(
 
 
 def _print(verdicts: list[Verdict]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("claim", "form", "verdict", "severity", "strength", "margin", "method", "instances", "s"):
-        table.add_column(column, no_wrap=True, justify="right" if column in ("margin", "instances", "s") else "left")
-    table.add_column("why", overflow="fold")
+    """Print two lines or more per form: the verdict, and below it what it rests on and why."""
+    if verdicts:
+        typer.secho(f"{'verdict':<14}  {'margin':>9}  {'s':>7}  claim and form", bold=True)
     for v in verdicts:
-        table.add_row(
-            v.id,
-            v.variant,
-            Text(v.decision.value, style=STYLES[v.decision.value]),
-            v.severity,
-            v.strength.value,
-            "" if v.margin is None else f"{v.margin:.4g}",
-            v.method,
-            str(v.instances),
-            f"{v.seconds:.1f}",
-            Text(v.reason),
-        )
-    Console(width=None if sys.stdout.isatty() else max(PIPE_WIDTH, 160)).print(table)
+        margin = "" if v.margin is None else f"{v.margin:.4g}"
+        style = STYLES[v.decision.value].split()
+        marks = {"bold": "bold" in style, "dim": "dim" in style}
+        colour = next((word for word in style if word not in marks), None)
+        decided = typer.style(f"{v.decision.value:<14}", fg=colour, **marks)
+        typer.echo(f"{decided}  {margin:>9}  {v.seconds:>7.1f}  {v.id} {v.variant}")
+        count = f"{v.instances} instance{'' if v.instances == 1 else 's'}"
+        typer.echo(folded(f"{', '.join(filter(None, (v.severity, v.strength.value, v.method, count)))}: {v.reason}"))
 
 
 def _print_terms(verdicts: list[Verdict]) -> None:
     """Print how many terms of every form that holds are necessary, and which ones are not known to be."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from fltheory.bounds.plain_text import plain
     from fltheory.validation.sensitivity import NECESSARY, explained, summarised
 
-    table = Table(box=None, pad_edge=False, header_style="bold", title="\nterms that matter", title_justify="left")
-    for column in ("claim", "form", "terms", "why"):
-        table.add_column(column, overflow="fold")
+    typer.secho("\nterms that matter", bold=True)
     for v in verdicts:
         found = v.evidence.get("terms", ())
         if found:
-            table.add_row(v.id, v.variant, summarised(found))
+            typer.echo(f"{v.id} {v.variant}: {summarised(found)}")
         for one in found:
             if one["status"] != NECESSARY:
                 where = f"{plain(one['place'])}: {plain(one['term'])}"
-                table.add_row("", f"  {one['status']}", Text(where), Text(explained(one)))
-    Console(width=None if sys.stdout.isatty() else max(PIPE_WIDTH, 160)).print(table)
+                typer.echo(folded(f"{one['status']}, in {where}; {explained(one)}"))

@@ -69,6 +69,7 @@ def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, 
                 "strength": verdicts.get((claim.id, form.variant), {}).get("strength", ""),
                 "rests": verdicts.get((claim.id, form.variant), {}).get("rests", ""),
                 "margin": verdicts.get((claim.id, form.variant), {}).get("margin"),
+                "reason": verdicts.get((claim.id, form.variant), {}).get("reason", ""),
                 "terms": checked.get((claim.id, form.variant)) or known_terms.of(claim.id, form.variant),
                 **{name: verdicts.get((claim.id, form.variant), {}).get(name) for name in ORIGIN},
             }
@@ -98,6 +99,7 @@ def _print(
     from rich.table import Table
     from rich.text import Text
 
+    from fltheory.bounds.papers import paper_of
     from fltheory.bounds.plain_text import plain, plain_page
     from fltheory.cli.checking import STYLES
     from fltheory.validation.ledger import named
@@ -105,7 +107,7 @@ def _print(
 
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     console.print(Text(f"{entry.id}  {entry.title}", style="bold"))
-    console.print(Text(f"{entry.kind}, {entry.paper}: {entry.reference}\n", style="dim"))
+    console.print(Text(f"{entry.kind}; {paper_of(entry.paper)}, {entry.reference}\n", style="dim"))
     console.print(Text(plain_page(document["page"])))
     for form in document["forms"]:
         verdict = form["verdict"] or "not checked yet"
@@ -119,7 +121,7 @@ def _print(
         console.print(line)
         for number, part in enumerate(form["latex"].split(r",\quad ")):
             console.print(Text(("  " if number == 0 else "    with ") + plain(part)))
-        for words in (form["note"], form["rests"]):
+        for words in (form["note"], form["reason"], form["rests"]):
             if words:
                 console.print(Text("  " + words, style="dim"))
         if form["terms"]:

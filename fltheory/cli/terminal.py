@@ -66,20 +66,37 @@ def tell_reused(done: Sequence[Checked]) -> None:
         typer.echo(f"{reused} of {len(done)} claims were checked before by the same code; --fresh checks them again")
 
 
-def table(heading: str, entries: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
+def table(heading: str, entries: list[dict[str, Any]], titles: tuple[str, ...]) -> None:
     """Print a plain table whose last column is folded; loading rich for it would double the time of the command."""
-    *fixed, last = [column for column in columns if column in entries[0]]
-    widths = {column: max(len(column), *(len(entry[column]) for entry in entries)) + 2 for column in fixed}
+    *fixed, last = [title for title in titles if title in entries[0]]
+    widths = {title: max(len(title), *(len(entry[title]) for entry in entries)) + 2 for title in fixed}
     indent = sum(widths.values())
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
-    head = "".join(column.ljust(size) for column, size in widths.items()) + last
+    width = columns()
+    head = "".join(title.ljust(size) for title, size in widths.items()) + last
     lines = [typer.style(heading.capitalize(), italic=True), typer.style(head, bold=True)]
     for entry in entries:
-        start = "".join(entry[column].ljust(size) for column, size in widths.items())
+        start = "".join(entry[title].ljust(size) for title, size in widths.items())
         folded = textwrap.wrap(entry[last], max(width - indent, 20)) or [""]
         lines.append(start + folded[0])
         lines += [" " * indent + line for line in folded[1:]]
     typer.echo("\n".join(lines) + "\n")
+
+
+def columns() -> int:
+    """Return how wide a line may be: as the terminal, as ``COLUMNS`` says, or as a pipe."""
+    return shutil.get_terminal_size((PIPE_WIDTH, 0)).columns
+
+
+def folded(text: str, *, indent: str = "    ") -> str:
+    """Return text in lines that fit, none of which breaks a word."""
+    return textwrap.fill(
+        " ".join(text.split()),
+        max(columns(), 40),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 @contextmanager

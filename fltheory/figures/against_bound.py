@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fltheory.figures.style import COLOURS, COLUMN, POINTS, dress, legend
+from fltheory.figures.style import COLOURS, COLUMN, POINTS, WORDS, dress, legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,9 @@ def against_bound(compared: Any, *, title: str | None = None) -> Figure:
         compared.rounds, _shown(compared.right), color=COLOURS[1], linestyle=(0, (4, 2)), linewidth=1.2, label=name
     )
     dress(axes, xlabel="communication round", ylabel="both sides of the statement")
-    axes.set_title(title or f"{compared.id}: {compared.decision.value}", fontsize=POINTS, parse_math=False)
+    axes.set_title(
+        title or f"{compared.reference}: {WORDS[compared.decision.value]}", fontsize=POINTS, parse_math=False
+    )
     legend(axes)
     return figure
 

@@ -67,10 +67,10 @@ def _ratios(axes: Axes, rows: list[Any]) -> None:
 
 
 def _name(one: Any) -> str:
-    """Write id, first form, and whose learning rate it is."""
+    """Write where the statement is printed, its first form, and whose learning rate it is."""
     more = f" +{len(one.variants) - 1}" if len(one.variants) > 1 else ""
     mark = "" if one.setting == "given" else "*"
-    return f"{one.id} {one.variants[0]}{more}{mark}"
+    return f"{one.compared.reference}: {one.variants[0]}{more}{mark}"
 
 
 def _curves(axes: Axes, found: Any) -> None:

@@ -9,9 +9,11 @@ into a figure and ``table`` into rows, so that anyone can draw the stored number
 
 from __future__ import annotations
 
+import csv
 import datetime
 import importlib
 import importlib.util
+import io
 import pkgutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,6 +49,12 @@ class TextTable:
         lines = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
         lines += ["| " + " | ".join(row) + " |" for row in self.rows]
         return "\n".join(lines) + "\n"
+
+    def csv(self) -> str:
+        """Return the table as comma-separated values."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows])
+        return text.getvalue()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,14 +17,14 @@ from fltheory._internal.files import write_text
 from fltheory._internal.processes import in_processes
 from fltheory._internal.provenance import HOME, digest, versions
 from fltheory.bounds import catalogue
-from fltheory.bounds.papers import PAPERS
+from fltheory.bounds.papers import PAPERS, paper_of
 from fltheory.figures.kept import fingerprint
-from fltheory.figures.study import Saved
+from fltheory.figures.study import Saved, TextTable
 from fltheory.figures.style import SYMBOLS, WORDS
 from fltheory.report.findings import findings
 from fltheory.report.graph import svg
 from fltheory.report.sections import section
-from fltheory.report.wording import SEVERITIES, paper_name, prose
+from fltheory.report.wording import SEVERITIES, References, prose
 from fltheory.validation.summary import summary
 from fltheory.validation.swept import named
 
@@ -33,6 +33,11 @@ _SEALED = re.compile(r"\b([0-9a-f]{64}) ([0-9a-f]{64})\b")
 
 _INSIDE = re.compile(r'<a [^>]*href="#([^"]+)"[^>]*>(.*?)</a>')
 """A link to another place of the page."""
+
+LONG = 12
+"""Rows above which the table beside a picture is folded away."""
+
+_MARKUP = re.compile(r"</?su[bp]>")
 
 METHODS = {
     "exact": "exact expectations along trajectories",
@@ -88,6 +93,7 @@ def build(
     there = {claim["id"] for claim in claims} | shared.keys()
     for shown in (*claims, *shared.values()):
         shown["page"] = _without_loose_links(shown["page"], there)
+    references = References({id_: (entry.paper, entry.reference) for id_, entry in known.items()}, there)
     papers = []
     for tag in dict.fromkeys(claim["paper"] for claim in claims):
         own = [claim for claim in claims if claim["paper"] == tag]
@@ -95,7 +101,7 @@ def build(
             {
                 "tag": tag,
                 "title": _title(tag),
-                "name": paper_name(tag),
+                "name": paper_of(tag),
                 "claims": own,
                 "graph": svg(
                     {c["id"]: c["uses"] for c in own},
@@ -115,6 +121,7 @@ def build(
         figures=[_figure(saved, small.get(saved.study.name, "")) for saved in figures],
         counts=[{**row, "title": _title(row["paper"])} for row in counts],
         findings=findings(ledger),
+        linked=references.linked,
         symbols=SYMBOLS,
         words=WORDS,
         methods=METHODS,
@@ -135,7 +142,7 @@ def build(
 
 def _tip(claim: Mapping[str, Any]) -> str:
     """Return what a box of a proof graph says: the statement, and what a result rests on."""
-    heading = f"{claim['reference']}: {html.unescape(claim['title'])}"
+    heading = f"{claim['reference']}: {html.unescape(_MARKUP.sub('', claim['title']))}"
     return "\n".join(filter(None, (heading, claim["tip"], claim["rests"])))
 
 
@@ -207,15 +214,22 @@ def _lost(label: Any, work: Callable[..., Any], *more: Any) -> tuple[Any, Any]:
 
 def _figure(saved: Saved, picture: str) -> dict[str, Any]:
     """Return a figure with its picture inside, and its table."""
+    table = None if saved.study.table is None else saved.study.table(saved.data)
     return {
         "name": saved.study.name,
         "title": saved.study.title,
         "caption": saved.caption,
         "command": saved.command,
         "picture": picture,
-        "table": saved.study.table(saved.data) if saved.study.table is not None else None,
+        "table": table,
+        "folded": is_long(bool(picture), table),
         "seconds": saved.seconds,
     }
+
+
+def is_long(drawn: bool, table: TextTable | None) -> bool:
+    """Return whether a table has the numbers behind a picture, and more of them than a reader wants to see at once."""
+    return drawn and table is not None and len(table.rows) > LONG
 
 
 def _pictures(saved: Saved) -> Iterator[tuple[Path, int]]:

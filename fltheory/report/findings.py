@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fltheory.bounds.papers import paper_of
 from fltheory.report.sections import parts
-from fltheory.report.wording import NUMBER, instance, paper_name, printed_sides, prose, relation
+from fltheory.report.wording import NUMBER, instance, printed_sides, prose
+from fltheory.validation.in_symbols import relation
 
 _MAIN = ("theorem", "corollary", "lemma", "table", "remark")
 _SIDES = ("lhs", "rhs")
@@ -61,7 +63,7 @@ def _finding(entry: Mapping[str, Any], form: Mapping[str, Any], counterexample: 
     return {
         **{name: entry[name] for name in ("id", "reference")},
         "title": prose(entry["title"]),
-        "paper": paper_name(entry["paper"]),
+        "paper": paper_of(entry["paper"]),
         "statement": parts(form["latex"])[0],
         "instance": instance(counterexample["quantities"]),
         "outcome": f"{left} {sign} {right}",

@@ -11,19 +11,24 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fltheory._internal import shapes
 from fltheory._internal.files import read_json, write_bytes, write_text
+from fltheory.bounds.papers import paper_of
 from fltheory.errors import FltheoryError
 from fltheory.figures.kept import numbers
-from fltheory.figures.study import Study, studies
-from fltheory.report.build import smaller, template
+from fltheory.figures.study import Study, TextTable, studies
+from fltheory.report.build import is_long, smaller, template
 
 FORMATS = ("svg", "pdf", "png", "md", "json")
 WIDTH = 1000
 """Pixels across of the pictures in the documentation."""
+
+SHOWN = 6
+"""Rows of a long table that the documentation shows."""
 
 _SHAPE = {**dict.fromkeys(("name", "title", "paper", "caption", "command", "numbers"), str), "data": dict}
 
@@ -47,10 +52,13 @@ def entries(directory: Path) -> list[dict[str, Any]]:
 
 
 def _entry(directory: Path, study: Study, record: dict[str, Any]) -> dict[str, Any]:
+    table = None if study.table is None else study.table(record["data"])
     return {
-        **{key: record[key] for key in ("name", "title", "paper", "caption", "command")},
+        **{key: record[key] for key in ("name", "title", "caption", "command")},
+        "paper": "" if study.paper == "fltheory" else paper_of(study.paper),
         "picture": study.draw is not None,
-        "table": study.table(record["data"]) if study.table is not None else None,
+        "table": table,
+        "folded": is_long(study.draw is not None, table),
         "files": [suffix for suffix in FORMATS if (directory / f"{study.name}.{suffix}").exists()],
     }
 
@@ -80,11 +88,22 @@ def document(directory: Path, docs: Path) -> Path:
             write_bytes(pictures / f"{entry['name']}.png", smaller(directory / f"{entry['name']}.png", WIDTH))
             lines += [f"![{entry['title']}](figures/{entry['name']}.png)", ""]
         if entry["table"] is not None:
-            lines += [entry["table"].markdown()]
+            lines += _table(entry, pictures)
         lines += [entry["caption"], "", f"`{entry['command']}`", ""]
     path = docs / "gallery.md"
     write_text(path, "\n".join(lines).rstrip() + "\n")
     return path
+
+
+def _table(entry: dict[str, Any], pictures: Path) -> list[str]:
+    """Return the lines of a table; of the numbers behind curves a few rows and a link to a file with all."""
+    table: TextTable = entry["table"]
+    if not entry["folded"]:
+        return [table.markdown()]
+    file = pictures / f"{entry['name']}.csv"
+    write_text(file, table.csv())
+    few = replace(table, rows=table.rows[:SHOWN]).markdown()
+    return [few, f"The first {SHOWN} of [{len(table.rows)} rows]({pictures.name}/{file.name}).", ""]
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fltheory.bounds import catalogue
+from fltheory.bounds.papers import paper_of
 from fltheory.bounds.plain_text import plain
 from fltheory.bounds.printing import as_used
 from fltheory.bounds.quantities import Role, declared_in
@@ -17,7 +18,7 @@ from fltheory.errors import WorkerLost
 from fltheory.report import notes
 from fltheory.report.formulas import mathml
 from fltheory.report.markup import page
-from fltheory.report.wording import equation, form_name, instance, number, paper_name, prose, ratio, settings, why
+from fltheory.report.wording import certified, equation, form_name, instance, number, prose, ratio, why
 from fltheory.validation import known_terms
 from fltheory.validation.counterexamples import file_of, replay_command
 from fltheory.validation.sensitivity import explained, summarised
@@ -55,7 +56,7 @@ def section(
         **entry,
         "title": prose(entry["title"]),
         "verdict": printed(entry),
-        "paper_name": paper_name(entry["paper"]),
+        "paper_name": paper_of(entry["paper"]),
         "page": _page(found),
         "notes": _notes(found),
         "symbols": _symbols(found),
@@ -77,7 +78,7 @@ def _form(form: Mapping[str, Any], kept: Path, folders: tuple[Path, ...]) -> dic
         "mathml": parts(form["latex"]),
         "elsewhere": "",
         "ratio": ratio(form),
-        "settings": settings(form),
+        "settings": certified(form),
         "why": why(form),
         "instance": _instance(counterexample) if counterexample else None,
         "line": instance(counterexample.get("quantities", ())) if counterexample else "",

@@ -22,7 +22,8 @@ from fltheory.figures.style import WORDS
 from fltheory.report import notes
 from fltheory.report.markup import with_names, without_roles
 from fltheory.report.sections import BETWEEN
-from fltheory.report.wording import form_name, relation
+from fltheory.report.wording import EXACT, as_latex, form_name
+from fltheory.validation.in_symbols import relation
 
 _WIDTH = 72
 """Symbols of a formula that fit a line."""
@@ -178,7 +179,8 @@ def _verdict(variant: str, form: Mapping[str, Any] | None, replay: Mapping[str, 
     left, right = found["lhs"], found["rhs"]
     if relation(form["latex"]) == "ge":
         left, right = right, left
-    text += f"On the instance below the left-hand side is {escaped(left)}, the right-hand side {escaped(right)}."
+    left, right = (f"${as_latex(side)}$" if EXACT.fullmatch(side) else escaped(side) for side in (left, right))
+    text += f"On the instance below the left-hand side is {left}, the right-hand side {right}."
     rows = found.get("quantities", ())
     if rows:
         text += "\n\n" + ", ".join(f"${row['symbol']} = {_values(row['values'])}$" for row in rows) + "."

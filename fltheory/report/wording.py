@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from fltheory.bounds.papers import PAPERS
+from fltheory.bounds.papers import labelled
 from fltheory.report.formulas import mathml
+from fltheory.validation.in_symbols import GREEK, HIDDEN, PROBABILITY, relation, settings
 
 _VERSIONS = {"000": "long version", "003": "short version"}
 _HEADS = {"published": "as printed", "corrected": "corrected", "sharp": "sharp"}
@@ -20,14 +21,16 @@ _GREEK = {
     name: unicodedata.lookup(
         f"GREEK {'SMALL' if name.islower() else 'CAPITAL'} LETTER {name.upper().replace('BDA', 'DA')}"
     )
-    for name in (
-        *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi"),
-        *("rho", "sigma", "tau", "phi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi"),
-    )
+    for name in GREEK
 }
 _GREEK_WORD = re.compile(rf"(?<![A-Za-z_@.])(?<![a-z]-)({'|'.join(_GREEK)})(_sq)?(?![A-Za-z]|-[a-z])")
-_RELATION = re.compile(r"(?:\\(le|ge|ne)(?![A-Za-z]))|(?P<strict>[<>])|(?<!\\)[{}]|\\[{}]|[\[\]()]")
-_AT = re.compile(r",? (?:at|with) (?=\w+ = )")
+
+_INDEX = re.compile(r"(?<![\w.&;])([A-Za-zα-ωΑ-Ω])_(\d+|[A-Za-zα-ωΑ-Ω]|max|min)(?!\w)")
+_ID = re.compile(r"(?<![\w.-])[a-z]\w*\.[\w.-]*\w")
+_POWER = re.compile(r"(?<=[\w)>])\^(-?[\d.]*\d)")
+
+EXACT = re.compile(r"(?=.*[a-z]\()(?:sqrt|log|exp|[-+*/().\d ])+")
+"""An exact number with roots and the like, as SymPy prints it."""
 
 NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 """A whole number or a fraction."""
@@ -49,11 +52,6 @@ def form_name(variant: str) -> str:
     return name[0].upper() + name[1:] + (f": {words}" if words else "")
 
 
-def paper_name(tag: str) -> str:
-    """Return the short name of a paper, or its tag."""
-    return PAPERS[tag].short if tag in PAPERS else tag
-
-
 def sides(counterexample: Mapping[str, Any]) -> tuple[str, str]:
     """Return both sides of what fails as HTML, floats with as many digits as tell them apart."""
     both = str(counterexample["lhs"]), str(counterexample["rhs"])
@@ -71,7 +69,25 @@ def number(text: str) -> str:
     """Return a number as HTML: plain ones as text with a true minus sign, others as formulas."""
     if re.fullmatch(r"[-\d./, ()]+", text):
         return text.replace("-", "−")
+    if EXACT.fullmatch(text):
+        return mathml(as_latex(text), block=False)
     return mathml(text, block=False) if "\\" in text else html.escape(text.replace("**", "^"))
+
+
+def _called(function: re.Match[str]) -> str:
+    return f"e^{{{function[2]}}}" if function[1] == "exp" else rf"\{function[1]}{{{function[2]}}}"
+
+
+def as_latex(text: str) -> str:
+    r"""Return an exact number with roots and logarithms, as SymPy prints it, as LaTeX.
+
+    >>> print(as_latex("3*sqrt(2)*sqrt(log(5))/4 - exp(-1)"))
+    3\,\sqrt{2}\,\sqrt{\log{5}}/4 - e^{-1}
+    """
+    before = ""
+    while text != before:
+        before, text = text, re.sub(r"(sqrt|log|exp)\(([^()]*)\)", _called, text)
+    return text.replace("**", "^").replace("*", r"\,")
 
 
 def why(form: Mapping[str, Any]) -> str:
@@ -79,25 +95,54 @@ def why(form: Mapping[str, Any]) -> str:
     found = form["counterexample"]
     if form["verdict"] == "VIOLATED" and found and not form["evidence"].get("sweeps"):
         left, right = printed_sides(form)
-        place = ", ".join(
-            f"{name} = {value}" for name, value in found["where"].items() if name not in ("outcome", "entry")
-        )
-        at = f" at {html.escape(place)}" if place else ""
+        place = ", ".join(f"{name} = {value}" for name, value in found["where"].items() if name not in HIDDEN)
+        at = f" at {prose(place)}" if place else ""
         if found["sign"] == "≠":
             return f"The two sides are {left} and {right}, not equal, on the instance below{at}."
         return f"The left-hand side is {left}, the right-hand side {right}, on the instance below{at}."
-    reason = prose(str(form["reason"]).replace(_covered(form), _covered_in_short(form)))
-    reason = re.sub(r"(\w|\))\^(-?[\d.]*\d)", r"\1<sup>\2</sup>", reason)
+    reason = prose(str(form["reason"]))
     return f"{reason[:1].upper()}{reason[1:]}{'' if reason.endswith('.') else '.'}"
 
 
 def prose(text: str) -> str:
-    """Return a few words as HTML, with names of symbols as the symbols.
+    """Return a few words as HTML, with names of symbols as the symbols, their indices, and powers.
 
-    >>> prose("steps of at most 1/(2 mu)"), prose("sigma_sq < Gamma_k")
-    ('steps of at most 1/(2 μ)', 'σ² &lt; Γ_k')
+    >>> prose("steps of at most 1/(2 mu)"), prose("sigma_sq < Gamma_k^2")
+    ('steps of at most 1/(2 μ)', 'σ² &lt; Γ<sub>k</sub><sup>2</sup>')
     """
-    return re.sub(_GREEK_WORD, lambda match: _GREEK[match[1]] + ("²" if match[2] else ""), html.escape(text))
+    words = re.sub(_GREEK_WORD, lambda match: _GREEK[match[1]] + ("²" if match[2] else ""), html.escape(text))
+    return _POWER.sub(r"<sup>\1</sup>", _INDEX.sub(r"\1<sub>\2</sub>", words))
+
+
+class References:
+    """Names of statements in sentences: as their papers number them, with links to those on the page.
+
+    Parameters
+    ----------
+    known
+        Paper and reference by id.
+    there
+        Ids of the statements on the page.
+    """
+
+    def __init__(self, known: Mapping[str, tuple[str, str]], there: Collection[str]) -> None:
+        self._known, self._there = known, there
+
+    def linked(self, text: str, paper: str) -> str:
+        """Return a sentence of a paper's page as HTML, with names in place of ids.
+
+        >>> known = {"ruan.eq-44": ("ruan", "(44)"), "li.lemma-1": ("li", "Lemma 1")}
+        >>> References(known, {"ruan.eq-44"}).linked("rests on ruan.eq-44, li.lemma-1", "ruan")
+        'rests on <a href="#ruan.eq-44">(44)</a>, Li et al., Lemma 1'
+        """
+        return _ID.sub(lambda match: self._named(match[0], paper), html.escape(text))
+
+    def _named(self, id_: str, paper: str) -> str:
+        if id_ not in self._known:
+            return id_
+        home, reference = self._known[id_]
+        name = html.escape(reference if home == paper else labelled(home, reference))
+        return f'<a href="#{html.escape(id_)}">{name}</a>' if id_ in self._there else name
 
 
 def printed_sides(form: Mapping[str, Any]) -> tuple[str, str]:
@@ -111,22 +156,6 @@ def printed_sides(form: Mapping[str, Any]) -> tuple[str, str]:
     return (right, left) if relation(form["latex"]) == "ge" else (left, right)
 
 
-def relation(latex: str) -> str:
-    r"""Return the command of the relation that a statement claims, which stands in no brackets and no group.
-
-    >>> relation(r"\{j : a \ge b\} \le \frac{c}{d}"), relation(r"a \le b \Rightarrow c > d"), relation("a = b")
-    ('le', 'ge', '')
-    """
-    depth = 0
-    for mark in _RELATION.finditer(latex.split(r",\quad ")[0].split(r"\Rightarrow")[-1]):
-        if mark[1] or mark["strict"]:
-            if depth == 0:
-                return mark[1] or {"<": "le", ">": "ge"}[mark[0]]
-        else:
-            depth += 1 if mark[0][-1] in "{[(" else -1
-    return ""
-
-
 def ratio(form: Mapping[str, Any]) -> str:
     """Return what the margin of a form is the smallest value of."""
     if form["evidence"].get("sweeps"):
@@ -134,40 +163,23 @@ def ratio(form: Mapping[str, Any]) -> str:
     return "lhs/rhs" if relation(form["latex"]) == "ge" else "rhs/lhs"
 
 
-def settings(form: Mapping[str, Any]) -> list[str]:
+def certified(form: Mapping[str, Any]) -> list[str]:
     """Return the settings of the generator for which there is a certificate, if the sentence leaves them out."""
-    listed = _AT.split(_covered(form), maxsplit=1)[1:]
-    return listed[0].split("; ") if listed and _covered_in_short(form) != _covered(form) else []
-
-
-def _covered(form: Mapping[str, Any]) -> str:
-    """Return what a certificate covers, or a text that no reason contains."""
-    return str((form["evidence"].get("certificate") or {}).get("covers") or "\n")
-
-
-def _covered_in_short(form: Mapping[str, Any]) -> str:
-    """Return what a certificate covers, without parameters of the generator."""
-    covered = _covered(form)
-    names = {name for name in re.findall(r"(\w+) = ", covered) if name not in _GREEK}
-    if all(len(name) == 1 for name in names) and ";" not in covered:
-        return covered
-    before, *listed = _AT.split(covered, maxsplit=1)
-    count = listed[0].count("; ") + 1 if listed else 1
-    return f"{before.rstrip(',')}, for the {f'{count} settings' if count > 1 else 'setting'} listed under the evidence"
+    return settings(str((form["evidence"].get("certificate") or {}).get("covers") or ""))
 
 
 def equation(row: Mapping[str, Any]) -> str:
-    """Return a quantity of an instance with its value, or its values, as HTML."""
+    """Return a quantity of an instance with its value, or its values in the order of the outcomes, as HTML."""
     symbol = mathml(row["symbol"], block=False)
     if len(row["values"]) == 1:
         return f"{symbol} = {number(row['values'][0])}"
-    return f"{symbol} = {' or '.join(dict.fromkeys(map(number, row['values'])))}"
+    return f"{symbol} = {' | '.join(map(number, row['values']))}"
 
 
 def instance(quantities: Sequence[Mapping[str, Any]]) -> str:
     """Return an instance in one line of HTML."""
-    chance: list[str] = next((row["values"] for row in quantities if row["symbol"] == r"\mathbb{P}"), [])
-    text = ", ".join(equation(row) for row in quantities if row["symbol"] != r"\mathbb{P}")
+    chance: list[str] = next((row["values"] for row in quantities if row["symbol"] == PROBABILITY), [])
+    text = ", ".join(equation(row) for row in quantities if row["symbol"] != PROBABILITY)
     if chance and len(set(chance)) == 1:
         return f"{text}, in {len(chance)} outcomes of probability {number(chance[0])} each"
-    return f"{text}, with probabilities {', '.join(map(number, chance))}" if chance else text
+    return f"{text}, in outcomes of probability {' | '.join(map(number, chance))}" if chance else text

@@ -15,6 +15,7 @@ from fltheory.bounds.algebra import BigO, needed_by
 from fltheory.bounds.claim import Claim, Form
 from fltheory.bounds.definitions import definitions, used
 from fltheory.bounds.observation import Facts, Observation, Requirement
+from fltheory.bounds.papers import labelled
 from fltheory.bounds.printing import latex
 from fltheory.errors import InvalidParameter, MissingConstants, NotAffine, NotApplicable
 from fltheory.problems.problem import Constant, Origin
@@ -46,8 +47,8 @@ class Comparison:
 
     Parameters
     ----------
-    id, variant, statement
-        What is compared, and its LaTeX.
+    id, reference, variant, statement
+        What is compared: the statement, where it is printed, the form, and its LaTeX.
     rounds
         Values of the horizontal axis.
     left, right
@@ -65,6 +66,7 @@ class Comparison:
     """
 
     id: str
+    reference: str
     variant: str
     statement: str
     rounds: Floats
@@ -210,6 +212,7 @@ def compare(
         rounds = axis if axis.shape == left.shape else rounds
     return Comparison(
         id=id_,
+        reference=labelled(claim.citation.paper, claim.citation.reference),
         variant=form.variant,
         statement=form.latex(),
         rounds=rounds,

@@ -14,6 +14,7 @@ from fltheory.bounds import catalogue
 from fltheory.bounds.algebra import needed_by
 from fltheory.bounds.claim import Assumption, Claim, Form
 from fltheory.bounds.observation import Facts, Observation
+from fltheory.bounds.papers import labelled
 from fltheory.bounds.plain_text import plain
 from fltheory.bounds.printing import latex
 from fltheory.bounds.quantities import Quantity
@@ -51,7 +52,7 @@ class Theorem:
     @property
     def reference(self) -> str:
         """Where it is printed."""
-        return f"{self.claim.citation.paper}, {self.claim.citation.reference}"
+        return labelled(self.claim.citation.paper, self.claim.citation.reference)
 
     @property
     def page(self) -> str:

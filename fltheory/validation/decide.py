@@ -16,6 +16,7 @@ from fltheory.errors import FltheoryError
 from fltheory.simulation.trajectories import Band
 from fltheory.validation import known, known_terms
 from fltheory.validation.evaluate import Evaluation, defined
+from fltheory.validation.in_symbols import covered
 from fltheory.validation.instance_values import instance_values
 from fltheory.validation.proof.certificate import Certificate
 from fltheory.validation.proof.store import recall
@@ -104,13 +105,13 @@ def strengthened(verdict: Verdict, certificate: Certificate | None) -> Verdict:
             f"{verdict.id} {verdict.variant} has a certificate and a counterexample ({verdict.reason}); one of the two "
             "is wrong: replay both, and report it"
         )
-    covered = f"{certificate.strength.value} by {certificate.method}: {certificate.words}"
+    how = f"{certificate.strength.value} by {certificate.method}: {covered(certificate.words)}"
     return replace(
         verdict,
         decision=Decision.HOLDS,
         strength=certificate.strength,
         evidence={**verdict.evidence, "certificate": {"covers": certificate.words, "method": certificate.method}},
-        reason=f"{covered}; {verdict.reason}" if verdict.reason else covered,
+        reason=f"{how}; {verdict.reason}" if verdict.reason else how,
     )
 
 
@@ -237,11 +238,18 @@ def conclude(trials: Trials, *, effort: int = RETRIES) -> tuple[Decision, Counte
         return Decision.NOT_APPLICABLE, None, trials.obstacle()
     if trials.violated:
         counterexample = confirm(trials, trials.best[1], effort=effort)
-        return Decision.VIOLATED, counterexample, f"fails at {counterexample.in_one_line()}"
+        turned = _claims_at_least(trials.form)
+        return Decision.VIOLATED, counterexample, f"fails at {counterexample.in_one_line(turned=turned)}"
     if trials.uncertain:
         return Decision.INCONCLUSIVE, None, "a sampled curve may lie on either side; raise the number of replicates"
-    found = "no counterexample" if trials.margin is None else f"smallest rhs/lhs {trials.margin:.4g}"
+    ratio = "lhs/rhs" if _claims_at_least(trials.form) else "rhs/lhs"
+    found = "no counterexample" if trials.margin is None else f"smallest {ratio} {trials.margin:.4g}"
     return Decision.HOLDS, None, f"{found} on {trials.instances} instances of {trials.calls} points tried"
+
+
+def _claims_at_least(form: Form) -> bool:
+    """Return whether a form is printed with ``>=``; it is checked as one with ``<=``, with sides exchanged."""
+    return isinstance(form.relations[0], sp.Ge | sp.Gt)
 
 
 def _excess(lhs: float, rhs: float) -> float:
@@ -319,10 +327,10 @@ def _proved(claim: Claim, form: Form) -> bool:
     """Return whether SymPy proves all equalities of a form: as rational functions of its symbols, without premises."""
     if form.premises or claim.assumptions_of(form):
         return False
-    for relation in form.relations:
-        if not isinstance(relation, sp.Eq) or relation.atoms(sp.IndexedBase, sp.Sum, EE, sp.Function):
+    for claimed in form.relations:
+        if not isinstance(claimed, sp.Eq) or claimed.atoms(sp.IndexedBase, sp.Sum, EE, sp.Function):
             return False
-        difference = form.unfolded(relation.lhs - relation.rhs)
+        difference = form.unfolded(claimed.lhs - claimed.rhs)
         if not difference.is_rational_function() or sp.cancel(sp.together(difference)) != 0:
             return False
     return True

@@ -52,8 +52,8 @@ def instance_values(form: Form, values: Env, exact: bool, where: Mapping[str, in
     known = form.quantities()
     random = any(quantity.random for quantity in known)
     chance = list(values["chance"]) if random and "chance" in values else []
-    chosen = list(range(len(chance)))
-    if len(chance) > OUTCOMES:
+    chosen = [n for n, probability in enumerate(chance) if probability != 0 or n == where.get("outcome")]
+    if len(chosen) > OUTCOMES:
         chosen = [where["outcome"]] if "outcome" in where else []
     for quantity in sorted(known, key=_place):
         if quantity.role is Role.FUNCTION or quantity.name == "chance" or quantity.name not in values:
@@ -67,7 +67,7 @@ def instance_values(form: Form, values: Env, exact: bool, where: Mapping[str, in
             rows.append(_row(latex(atom), known_as.meaning, several))
     rows = [row for row in rows if all(row["values"])]
     if any(len(row["values"]) > 1 for row in rows):
-        shown = [written(probability) for probability in chance]
+        shown = [written(chance[n]) for n in chosen]
         rows.insert(0, {"symbol": r"\mathbb{P}", "meaning": "probability of the outcome", "values": shown})
     return rows
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fltheory.bounds.papers import paper_of
 from fltheory.validation import composition
 from fltheory.validation.ledger import named, origins_in_words
 from fltheory.validation.proof import coverage
@@ -31,7 +32,8 @@ def table(document: Mapping[str, Any]) -> str:
         "of a violated form, that of its counterexample. What a verdict rests on: proved or certified (by a stored "
         "certificate), refuted (by an instance), searched, sampled, extrapolated. A violation is a misprint (the "
         "intended formula holds), a gap (a step fails, the results that rest on it hold) or false; statements that "
-        "fail, wholly or in part, are counted by the gravest.",
+        "fail, wholly or in part, are counted by the gravest. Counterexamples stand in the symbols of the paper; bars "
+        "part values that differ between outcomes.",
         "",
         *([mixed, ""] if mixed else []),
         *([*agreement, ""] if agreement else []),
@@ -39,8 +41,8 @@ def table(document: Mapping[str, Any]) -> str:
         "| misprints | gaps | false |",
         "|---|---|---|---|---|---|---|---|---|---|",
         *(
-            f"| {_escaped(row['paper'])} | {row['statements']} | {row['hold']} | {row['violated']} | {row['mixed']} "
-            f"| {row['open']} "
+            f"| {_escaped(paper_of(row['paper']))} | {row['statements']} | {row['hold']} | {row['violated']} "
+            f"| {row['mixed']} | {row['open']} "
             f"| {row['corrected']} | {row['misprint']} | {row['gap']} | {row['false']} |"
             for row in summary(document)
         ),
@@ -53,7 +55,7 @@ def table(document: Mapping[str, Any]) -> str:
     lines += ["", *results] if results else []
     for paper in dict.fromkeys(entry["paper"] for entry in document["claims"]):
         more = " checked |" if mixed else ""
-        lines += ["", f"## {_escaped(paper)}", ""]
+        lines += ["", f"## {_escaped(paper_of(paper))}", ""]
         lines += [f"| claim | statement | published | counterexample, or why | corrected and sharp forms |{more}"]
         lines += ["|---|---|---|---|---|" + ("---|" if mixed else "")]
         own = [entry for entry in document["claims"] if entry["paper"] == paper]

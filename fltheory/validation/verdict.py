@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from fltheory.bounds.catalogue import Entry
+from fltheory.validation.in_symbols import instance, side
 
 
 class Decision(enum.Enum):
@@ -86,20 +87,28 @@ class Counterexample:
         return f"{self.id} ({self.variant}) fails at {self.in_one_line()}"
 
     def _repr_html_(self) -> str:
-        named = [(f"${one['symbol']}$", ", ".join(map(str, one["values"]))) for one in self.quantities]
-        shown = named or [(name, _short(value)) for name, value in self.parameters.items()]
+        shown = [(f"${one['symbol']}$", ", ".join(map(str, one["values"]))) for one in self.quantities]
         rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in shown)
         lhs, rhs = _sides(self.lhs, self.rhs)
         heading = f"<b>{escape(self.id)}</b> ({escape(self.variant)}) fails: {escape(f'{lhs} {self.sign} {rhs}')}"
-        return f"<div>{heading}<table>{rows}</table></div>"
+        table = f"<table>{rows}</table>" if rows else f"<br>{escape(self._made_from())}"
+        return f"<div>{heading}{table}</div>"
 
-    def in_one_line(self) -> str:
-        """Return the instance and what fails on it, for tables; real numbers that are 1 are not named one by one."""
-        named = {name: value for name, value in self.parameters.items() if not _ones(value)}
-        words = [f"{name}={_short(value)}" for name, value in named.items()]
-        rest = ["all other numbers 1" if named else "all numbers 1"] if len(named) < len(self.parameters) else []
+    def in_one_line(self, *, turned: bool = False) -> str:
+        """Return the instance in the symbols of the paper, and what fails on it, for tables.
+
+        With ``turned`` the sides stand in the order of a statement with ``>=``, which is checked as one with ``<=``.
+        """
         lhs, rhs = _sides(self.lhs, self.rhs)
-        return f"{', '.join(words + rest)}: {lhs} {self.sign} {rhs}"
+        failing = f"{rhs} < {lhs}" if turned and self.sign == ">" else f"{lhs} {self.sign} {rhs}"
+        return f"{instance(self.quantities, self.where) or self._made_from()}: {failing}"
+
+    def _made_from(self) -> str:
+        """Return the parameters of the generator; real numbers that are 1 are not named one by one."""
+        named = {name: value for name, value in self.parameters.items() if not _ones(value)}
+        words = [f"{name} = {_short(value)}" for name, value in named.items()]
+        rest = ["all other numbers 1" if named else "all numbers 1"] if len(named) < len(self.parameters) else []
+        return f"the instance that its generator makes from {', '.join(words + rest)}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -254,7 +263,7 @@ def _sides(lhs: str, rhs: str) -> tuple[str, str]:
             raise ValueError  # exact numbers, and powers, are not rounded
         numbers = float(lhs), float(rhs)
     except ValueError:
-        return _short(lhs), _short(rhs)
+        return _short(side(lhs)), _short(side(rhs))
     digits = next((n for n in range(6, 17) if f"{numbers[0]:.{n}g}" != f"{numbers[1]:.{n}g}"), 17)
     return f"{numbers[0]:.{digits}g}", f"{numbers[1]:.{digits}g}"
 

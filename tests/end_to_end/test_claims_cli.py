@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -62,6 +63,36 @@ def test_check_gives_one_object_per_form_and_writes_the_ledger():
     assert "own.local-drift" in Path("results/ledger/ledger.md").read_text()
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_verdicts_fit_the_width_and_break_no_word(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = invoke("check", "cfl.lemma-a.4", "own.local-drift", "--claims", OWN, "--quick").stdout.splitlines()
+    told = [line for line in lines if line.startswith((" ", "VIOLATED", "HOLDS"))]
+    assert max(map(len, told)) <= width
+    ledger = json.loads(Path("results/ledger/ledger.json").read_text())
+    forms = [form for claim in ledger["claims"] for form in claim["forms"]]
+    words = " ".join(" ".join(told).split())
+    for form in forms:
+        assert f"{form['id']} {form['variant']} " in words
+        assert f": {form['reason']}" in words
+    # A verdict stands on the line of its claim, for programs that read line by line.
+    found = [line.split() for line in told if not line.startswith(" ")]
+    assert {(line[-2], line[-1], line[0]) for line in found} == {(f["id"], f["variant"], f["verdict"]) for f in forms}
+
+
+def test_counterexamples_are_told_without_parameters_of_the_generator():
+    text = invoke("check", "cfl.lemma-a.4", "ruan.eq-46", "--quick").stdout
+    ledger = json.loads(Path("results/ledger/ledger.json").read_text())
+    refuted = [form for claim in ledger["claims"] for form in claim["forms"] if form["counterexample"]]
+    assert {form["id"] for form in refuted} == {"cfl.lemma-a.4", "ruan.eq-46"}
+    table = Path("results/ledger/ledger.md").read_text()
+    for shown in (text, table):
+        assert "Ξ₁" in shown
+        internal = {name for form in refuted for name in form["counterexample"]["parameters"] if len(name) > 2}
+        assert internal >= {"shape", "turn", "multiple"}
+        assert not [name for name in internal if re.search(rf"\b{name} ?=", shown)]
+
+
 def test_several_searches_share_one_verdict_and_the_ledger_says_so():
     outcome = invoke("check", "own.local-drift", "--claims", OWN, "--quick", "--searches", "3", "--seed", "5", "--json")
     assert outcome.exit_code == 0
@@ -109,6 +140,9 @@ def test_show_has_page_forms_symbols_and_the_last_verdict():
     text = invoke("show", "own.local-drift", "--claims", OWN).stdout
     for part in ("Dropping the factor 2", "the model both clients start from", "VIOLATED", "HOLDS"):
         assert part in text
+    found = json.loads(Path("results/ledger/ledger.json").read_text())["claims"][0]["forms"]
+    assert any(form["reason"].startswith("fails at ") for form in found)
+    assert all(" ".join(form["reason"].split()) in " ".join(text.split()) for form in found)
     latex = invoke("show", "own.local-drift", "--claims", OWN, "--latex").stdout
     assert latex.count("% ") == 2
     document = json.loads(invoke("show", "ruan.theorem-3.1", "--json").stdout)

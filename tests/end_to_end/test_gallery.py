@@ -1,5 +1,7 @@
 """The gallery as a person sees it: in a real browser, from the folder of the figures, without a network."""
 
+import csv
+import dataclasses
 import html
 import io
 import json
@@ -15,13 +17,13 @@ from fltheory.bounds import catalogue
 from fltheory.cli import app
 from fltheory.figures.study import produce, studies
 from fltheory.report import build
-from fltheory.report.build import smaller
+from fltheory.report.build import LONG, is_long, smaller
+from fltheory.report.gallery import SHOWN, entries, gallery
 from fltheory.report.gallery import document as reference
-from fltheory.report.gallery import entries, gallery
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger, write
 from fltheory.validation.runner import check_all
-from tests.browsing import browser, dump
+from tests.browsing import AXE, axe, browser, dump
 
 NAMES = ["bound-against-trajectory", "efl-table-1", "proof-graph-cfl", "ruan-figure-1"]
 IDS = ["cfl.eq-62-fedavg", "cfl.eq-59", "cfl.eq-61"]
@@ -115,6 +117,30 @@ def test_small_pictures_keep_shades_of_grey(drawn):
     assert np.mean(np.ptp(after, axis=2)[grey] <= 6) > 0.95
 
 
+@browser
+@pytest.mark.skipif(not axe(), reason="needs axe-core in a folder that NODE_PATH names")
+def test_axe_finds_nothing_serious_in_the_gallery(drawn):
+    source = axe().replace("</script>", "<\\/script>") + AXE
+    dom, _ = dump(drawn[0] / "figures" / "gallery.html", source, "--window-size=390,900", budget=120_000)
+    found = re.search(r'data-axe="([^"]*)"', dom)
+    assert found, "axe-core did not finish"
+    assert not re.findall(r"(?:serious|critical) .*", found[1])
+
+
+@browser
+def test_what_scrolls_sideways_can_be_reached_with_the_keyboard(drawn):
+    script = (
+        "setTimeout(function () { var wide = Array.from(document.querySelectorAll('table')).filter(function (e) {"
+        "return e.scrollWidth > e.clientWidth; });"
+        "document.body.dataset.wide = wide.length;"
+        "document.body.dataset.reached = wide.filter(function (e) { return e.tabIndex === 0; }).length; }, 300);"
+    )
+    dom, _ = dump(drawn[0] / "figures" / "gallery.html", script, "--window-size=390,900")
+    found = re.search(r'data-wide="(\d+)" data-reached="(\d+)"', dom)
+    assert int(found[1]) > 0
+    assert found[1] == found[2]
+
+
 def test_the_page_of_the_documentation_has_small_pictures(drawn, tmp_path):
     folder, saved = drawn
     text = reference(folder / "figures", tmp_path).read_text()
@@ -127,12 +153,33 @@ def test_the_page_of_the_documentation_has_small_pictures(drawn, tmp_path):
         assert f"`{one.command}`" in text
 
 
+def test_the_numbers_behind_curves_are_folded_and_in_a_file_of_their_own(tmp_path):
+    folder, docs = tmp_path / "figures", tmp_path / "docs"
+    docs.mkdir()
+    saved = produce(studies()["woodworth-theorem-3"], folder, quick=True)
+    rows = saved.study.table(saved.data).rows
+    assert len(rows) > LONG
+    text = reference(folder, docs).read_text()
+    assert f"The first {SHOWN} of [{len(rows)} rows](figures/woodworth-theorem-3.csv)." in text
+    assert text.count("\n| ") == 1 + SHOWN
+    with (docs / "figures" / "woodworth-theorem-3.csv").open(newline="") as file:
+        assert [tuple(row) for row in csv.reader(file)][1:] == list(rows)
+    page = gallery(folder).read_text()
+    assert f"<details><summary>The {len(rows)} numbers drawn</summary>" in page
+    few = dataclasses.replace(saved.study.table(saved.data), rows=rows[:LONG])
+    assert not is_long(True, few)
+    assert not is_long(False, saved.study.table(saved.data))  # a table is all that there is to see
+
+
 def test_the_committed_page_shows_what_is_there():
     docs = Path(__file__).parents[2] / "docs"
     text = (docs / "gallery.md").read_text()
     for name, study in studies().items():
         assert f"`fltheory figure {name} " in text, f"docs/gallery.md lacks {name}; see fltheory/report/gallery.py"
         assert (study.draw is None) or (docs / "figures" / f"{name}.png").exists()
+    assert all((docs / link).exists() for link in re.findall(r"\]\((figures/[^)]+)\)", text))
+    for section in text.split("\n## ")[1:]:
+        assert "![" not in section or section.count("\n| ") <= 1 + LONG, section.splitlines()[0]
     assert sum(path.stat().st_size for path in (docs / "figures").glob("*.png")) < 2e6
 
 

@@ -20,7 +20,7 @@ from fltheory.report.findings import findings as report_findings
 from fltheory.report.formulas import mathml
 from fltheory.report.graph import svg
 from fltheory.report.markup import page
-from fltheory.report.wording import instance, ratio, settings
+from fltheory.report.wording import certified, instance, ratio
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger
 from fltheory.validation.proof_graph import layout
@@ -221,7 +221,7 @@ def test_print_tells_what_is_stated_where_it_fails_and_how_to_replay_it(report, 
             assert (
                 f'<div class="paper-only">{html.unescape(instance(form["counterexample"]["quantities"]))}</div>' in text
             )
-            assert form["reason"] not in text  # parameters of the generator, without the note that says so
+            assert form["reason"] not in text  # formulas, not plain text
 
 
 def section_of(text, id_):
@@ -294,12 +294,12 @@ def test_counterexamples_stand_in_the_symbols_of_the_paper(report, document):
 
 def test_what_a_certificate_covers_is_listed_apart_from_the_verdict(report, document):
     text = html.unescape(report.read_text())
-    forms = [form for claim in document["claims"] for form in claim["forms"] if settings(form)]
+    forms = [form for claim in document["claims"] for form in claim["forms"] if certified(form)]
     assert forms
     for form in forms:
-        for setting in settings(form):
+        for setting in certified(form):
             section = section_of(text, form["id"])
-            assert setting in form["reason"]
+            assert setting not in form["reason"]
             assert section.index("Assumptions and evidence") < section.index(setting)
 
 

@@ -21,13 +21,18 @@ sigma = scalar("sigma", r"\sigma", "root of the bound on the variance of a stoch
 A = scalar("A", "A", "growth of the round drift with the gradient", domain="nonnegative")
 B = scalar("B", "B", "growth of the client drift with the gradient", domain="nonnegative")
 M = scalar("M", "M", "part of a rate that noise and round drift contribute", domain="nonnegative")
-M_tilde = scalar("M_tilde", r"\tilde M", "the same for FedAvg, squared", domain="nonnegative")
+M_tilde = scalar(
+    "M_tilde",
+    r"\tilde M",
+    "part of the rate of FedAvg that noise and round drift contribute, squared",
+    domain="nonnegative",
+)
 c_pB = scalar("c_pB", "c_{p_B}", "one plus the growth constants", domain="nonnegative")
 eta_max = scalar("eta_max", r"\eta_{\max}", "largest step allowed per round", domain="positive")
 rival = scalar(
     "eps_fedavg",
     r"\varepsilon_{\mathrm{FedAvg}}",
-    "the same gap for FedAvg with its own best step",
+    "expected gap of FedAvg with its own best step",
     domain="nonnegative",
 )
 

@@ -42,7 +42,7 @@ from fltheory.bounds.symbols import L, mu
 x = scalar("x", "x", "any vector", shape=("dim",))
 y = scalar("y", "y", "any vector", shape=("dim",))
 f = function("f", "f_{t,i}(<0>)", "local objective of a round")
-grad_f = function("grad_f", r"\nabla f_{t,i}(<0>)", "its gradient")
+grad_f = function("grad_f", r"\nabla f_{t,i}(<0>)", "gradient of the local objective of a round")
 
 
 def realise(point: Params) -> dict[str, Any]:

@@ -76,7 +76,12 @@ f_1 = scalar("f_1", "f_1(T)", "bound at the deadline if the client is abandoned"
 f_y = scalar(
     "f_y", "f_y(T)", "bound on the distance of the kept run to the minimiser it tends to", domain="nonnegative"
 )
-shift = scalar("shift", r"\|w_y - w^*\|", "distance of that minimiser to the optimum", domain="nonnegative")
+shift = scalar(
+    "shift",
+    r"\|w_y - w^*\|",
+    "distance to the optimum of the minimiser that the kept run tends to",
+    domain="nonnegative",
+)
 kept = scalar(
     "kept_error",
     r"\mathbb{E}\|w_T - w^*\|^2",
@@ -86,14 +91,17 @@ kept = scalar(
 left = scalar(
     "left_error",
     r"\mathbb{E}\|\hat w_T - \hat w^*\|^2",
-    "squared distance at the deadline if it is abandoned",
+    "squared distance at the deadline if the client is abandoned",
     domain="nonnegative",
 )
 kept_loss = scalar(
     "kept_loss", r"\mathbb{E}F(w_T) - F^*", "gap of all clients' loss if the client is kept", domain="nonnegative"
 )
 left_loss = scalar(
-    "left_loss", r"\mathbb{E}F(\hat w_T) - F^*", "gap of all clients' loss if it is abandoned", domain="nonnegative"
+    "left_loss",
+    r"\mathbb{E}F(\hat w_T) - F^*",
+    "gap of all clients' loss if the client is abandoned",
+    domain="nonnegative",
 )
 deadline = scalar("deadline", "T", "number of rounds until the deadline", domain="integer>=0")
 C_rate = scalar("C_rate", "C", "what a round adds to the constant of the bound")
@@ -103,7 +111,7 @@ least = scalar(
 least_more = scalar(
     "least_y_more",
     r"\left.f_1(T)/J\right|_{E+1}",
-    "the same if clients are assigned one more step",
+    "least chance of inactivity for which to abandon, if clients are assigned one more step",
     domain="nonnegative",
 )
 

@@ -133,14 +133,14 @@ mean_B = family("mean_B_at", r"\mathbb{E}[B_{<0>}]", "second-order term of a rou
 mean_B_positive = family(
     "mean_B_positive_at",
     r"\mathbb{E}[B_{<0>}^+]",
-    "the same with the positive part",
+    "second-order term of a round, with the positive part",
     first=0,
     shape=("rounds",),
 )
 mean_B_proved = family(
     "mean_B_proved_at",
     r"\mathbb{E}[\hat B_{<0>}]",
-    "the same as the corrected recursion needs it",
+    "second-order term of a round, as the corrected recursion needs it",
     first=0,
     shape=("rounds",),
 )

@@ -56,7 +56,10 @@ from fltheory.bounds.space import Integer, Params, Real, Space
 rate = scalar("eta_l", r"\eta_l", "local step size of Algorithm 2", domain="nonnegative")
 sent = scalar("nonzeros", r"\|\Delta_k^t\|_0", "non-zero entries of the update", domain="integer>=0")
 plain = scalar(
-    "nonzeros_plain", r"\|\Delta_k^t|_{\lambda_1=0}\|_0", "the same without the l1 term", domain="integer>=0"
+    "nonzeros_plain",
+    r"\|\Delta_k^t|_{\lambda_1=0}\|_0",
+    "non-zero entries of the update without the l1 term",
+    domain="integer>=0",
 )
 cut = scalar(
     "nonzeros_cut",
@@ -65,7 +68,10 @@ cut = scalar(
     domain="integer>=0",
 )
 proximal = scalar(
-    "nonzeros_proximal", r"\|\Delta_k^{t,\mathrm{prox}}\|_0", "the same with proximal steps", domain="integer>=0"
+    "nonzeros_proximal",
+    r"\|\Delta_k^{t,\mathrm{prox}}\|_0",
+    "non-zero entries of the update with proximal steps",
+    domain="integer>=0",
 )
 best = scalar(
     "nonzeros_best", r"\|\Delta_k^{t,*}\|_0", "non-zero entries of the minimiser's update", domain="integer>=0"

@@ -122,7 +122,7 @@ tilde_at = family(
 tilde_own_at = family(
     "tilde_own_at",
     r"\tilde\theta_{<1>}^{<0>}",
-    "the same, centred at the client's previous model",
+    "solution of a client's sub-problem in a round, centred at the client's previous model, were it drawn",
     first=(1, 1),
     random=True,
     shape=("rounds", "clients", "dim"),
@@ -141,8 +141,18 @@ tug_sign = scalar(
     "sum over the rounds of the mean sign along the error, penalties centred at the server model",
     random=True,
 )
-tug_own = scalar("tug_own", r"\Sigma_T", "the same with penalties centred at the client's previous model", random=True)
-tug_kick = scalar("tug_kick", r"\Sigma_T", "the same with subgradients of the optimality condition", random=True)
+tug_own = scalar(
+    "tug_own",
+    r"\Sigma_T",
+    "sum over the rounds of the mean sign along the error, penalties centred at the client's previous model",
+    random=True,
+)
+tug_kick = scalar(
+    "tug_kick",
+    r"\Sigma_T",
+    "sum over the rounds of the mean subgradient of the optimality condition along the error",
+    random=True,
+)
 
 
 def _tug(force: Any) -> Any:

@@ -14,7 +14,9 @@ eta = scalar("eta", r"\eta", "step size", domain="positive")
 sigma = scalar("sigma", r"\sigma", "root of the bound on the variance of stochastic gradients", domain="nonnegative")
 sigma_sq = scalar("sigma_sq", r"\sigma^2", "bound on the variance of stochastic gradients", domain="nonnegative")
 zeta = scalar("zeta", r"\zeta", "bound on the difference of local and global gradients", domain="nonnegative")
-zeta_sq = scalar("zeta_sq", r"\zeta^2", "its square", domain="nonnegative")
+zeta_sq = scalar(
+    "zeta_sq", r"\zeta^2", "square of the bound on the difference of local and global gradients", domain="nonnegative"
+)
 D = scalar("D", "D", "distance of the start from the minimiser", domain="nonnegative")
 D_sq = scalar("D_sq", "D^2", "squared distance of the start from the minimiser", domain="nonnegative")
 excess = scalar("excess", r"\mathbb{E}[A]", "expected mean gap of all mean iterates", shape=("rounds",))

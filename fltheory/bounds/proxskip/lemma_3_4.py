@@ -42,7 +42,7 @@ from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Params, Space
 
 w = scalar("w", "w_t", "model after a gradient step", shape=("dim",))
-w_star = scalar("w_star", r"w_\star", "the same from the minimiser", shape=("dim",))
+w_star = scalar("w_star", r"w_\star", "minimiser after a gradient step", shape=("dim",))
 psi_next = scalar("psi_next", r"\Psi_{t+1}", "Lyapunov function after the step", random=True, domain="nonnegative")
 
 

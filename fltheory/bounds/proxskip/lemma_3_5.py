@@ -39,7 +39,7 @@ from fltheory.bounds.space import Choice, Integer, Params, Real, Space
 from fltheory.bounds.symbols import L, mu
 
 w = scalar("w", "w_t", "model after a gradient step", shape=("dim",))
-w_star = scalar("w_star", r"w_\star", "the same from the minimiser", shape=("dim",))
+w_star = scalar("w_star", r"w_\star", "minimiser after a gradient step", shape=("dim",))
 
 
 def realise(point: Params, *, longer: bool) -> dict[Any, Any]:

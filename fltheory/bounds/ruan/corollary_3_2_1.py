@@ -132,7 +132,10 @@ M_shift = scalar(
 )
 n_new = scalar("n_new", r"\tilde n", "number of samples of all clients after the shift", domain="positive")
 M_boosted = scalar(
-    "M_boosted", r"\hat M_\tau", "the same, and what raised coefficients of fast reboot add", domain="nonnegative"
+    "M_boosted",
+    r"\hat M_\tau",
+    "rounds since the shift whose participation was heterogeneous, and what raised coefficients of fast reboot add",
+    domain="nonnegative",
 )
 
 p_usual = family(

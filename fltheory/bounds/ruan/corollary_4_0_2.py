@@ -125,7 +125,10 @@ moved = scalar(
     domain="nonnegative",
 )
 after_plain = scalar(
-    "after_plain_sq", r"\|w_{\mathrm{plain}} - \tilde w^*\|^2", "the same without fast reboot", domain="nonnegative"
+    "after_plain_sq",
+    r"\|w_{\mathrm{plain}} - \tilde w^*\|^2",
+    "squared distance after a round without fast reboot",
+    domain="nonnegative",
 )
 
 

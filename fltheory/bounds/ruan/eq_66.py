@@ -104,7 +104,7 @@ mean_B = family(
 mean_B_proved = family(
     "mean_B_proved_at",
     r"\mathbb{E}[\hat B_{<0>}]",
-    "the same without (E+5)/3 of its 2E G^2",
+    "expected second-order term of a round without (E+5)/3 of the 2E G^2",
     first=0,
     shape=("rounds",),
 )
@@ -127,11 +127,15 @@ distance_at = family(
 min_ps = scalar(
     "mean_ps_min",
     r"\min_\tau \mathbb{E}[\sum_{k=1}^{N} p_\tau^k s_\tau^k]",
-    "smallest such sum of all rounds",
+    "smallest expected sum of coefficients times completed steps, over all rounds",
     domain="nonnegative",
 )
 max_B = scalar("max_B", r"\max_\tau \mathbb{E}[B_\tau]", "largest expected second-order term of all rounds")
-max_B_proved = scalar("max_B_proved", r"\max_\tau \mathbb{E}[\check B_\tau]", "the same with 3(E-1)G^2 for 2EG^2")
+max_B_proved = scalar(
+    "max_B_proved",
+    r"\max_\tau \mathbb{E}[\check B_\tau]",
+    "largest expected second-order term of all rounds, with 3(E-1)G^2 for 2EG^2",
+)
 max_ps_Gamma = scalar(
     "max_ps_Gamma",
     r"\max_\tau \sum_{k=1}^{N} \mathbb{E}[p_\tau^k s_\tau^k] \Gamma_k",

@@ -73,13 +73,15 @@ B = family("mean_B_at", r"\mathbb{E}[B_{<0>}]", "expected noise and drift of a r
 S_min = scalar(
     "mean_ps_min",
     r"\min_\tau \mathbb{E}[\sum_{k=1}^{N} p_\tau^k s_\tau^k]",
-    "smallest of them over all rounds",
+    "smallest expected sum of coefficients times completed steps, over all rounds",
     domain="nonnegative",
 )
 V_tau = scalar(
     "V_tau", r"V_\tau", "constant of the vanishing part of the bound, growing with the round", domain="nonnegative"
 )
-V_next = scalar("V_next", r"V_{\tau+1}", "the same one round later", domain="nonnegative")
+V_next = scalar(
+    "V_next", r"V_{\tau+1}", "constant of the vanishing part of the bound one round later", domain="nonnegative"
+)
 
 at = tau * E + gamma
 noise = (16 * E) ** 2 * B[tau] / ((mu * S[tau]) ** 2 * (at + E) ** 2)

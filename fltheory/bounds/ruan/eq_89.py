@@ -56,8 +56,8 @@ from fltheory.bounds.ruan._shift_bounds import E, Gamma_gone, f_0, f_1, reached,
 from fltheory.bounds.space import Integer, Params, Real, Space
 
 C_1 = scalar("C_1", "C_1", "leading coefficient of the quadratic equation for the crossing time", domain="nonnegative")
-C_2 = scalar("C_2", "C_2", "part of its linear coefficient")
-C_3 = scalar("C_3", "C_3", "part of its constant coefficient")
+C_2 = scalar("C_2", "C_2", "part of the linear coefficient of the bound")
+C_3 = scalar("C_3", "C_3", "part of the constant coefficient of the bound")
 other = scalar("tau_other", r"\tau'", "any round from the departure on", domain="nonnegative")
 
 definitions = ((C_1, D * E), (C_2, gamma * D + V * E - E * Gamma_gone), (C_3, V * (gamma - 1)))

@@ -12,7 +12,7 @@ x = scalar("x", "x", "any vector", shape=("dim",))
 y = scalar("y", "y", "any vector", shape=("dim",))
 z = scalar("z", "z", "any vector", shape=("dim",))
 h = function("h", "h(<0>)", "any smooth, strongly convex function")
-grad_h = function("grad_h", r"\nabla h(<0>)", "its gradient")
+grad_h = function("grad_h", r"\nabla h(<0>)", "gradient of the function")
 
 SPACE = Space(
     {

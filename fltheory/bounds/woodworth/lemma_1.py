@@ -49,7 +49,9 @@ from fltheory.bounds.woodworth._symbols import H, M, eta, lam, sigma_sq
 from fltheory.problems.problem import Origin
 
 gap = scalar("gap", r"\mathbb E[F(\bar x_t) - F^*]", "expected gap of the averaged iterate", domain="nonnegative")
-before = scalar("before", r"\mathbb E\|\bar x_t - x^*\|^2", "expected squared distance of it", domain="nonnegative")
+before = scalar(
+    "before", r"\mathbb E\|\bar x_t - x^*\|^2", "expected squared distance of the mean iterate", domain="nonnegative"
+)
 after = scalar(
     "after", r"\mathbb E\|\bar x_{t+1} - x^*\|^2", "expected squared distance after the step", domain="nonnegative"
 )

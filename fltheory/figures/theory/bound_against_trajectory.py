@@ -28,6 +28,7 @@ import numpy as np
 
 from fltheory.bounds.catalogue import index
 from fltheory.bounds.claim import Claim, Sweeps
+from fltheory.bounds.papers import labelled
 from fltheory.bounds.space import Integer
 from fltheory.figures.bound_curves import LEVEL, curves_of
 from fltheory.figures.study import Data, Study
@@ -36,18 +37,6 @@ from fltheory.figures.style import COLOURS, COLUMN, POINTS, STYLES, dress, panel
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-NAMES = {
-    "ruan": "Ruan et al.",
-    "efl": "EFL",
-    "cfl": "CFL",
-    "fen": "FedElasticNet",
-    "li": "Li et al.",
-    "proxskip": "ProxSkip",
-    "fieldguide": "Field guide",
-    "scaffold": "SCAFFOLD",
-}
-"""Papers in titles of panels."""
 
 LOOKS = {"published": 1, "corrected": 0}
 """Colours and styles of the forms."""
@@ -106,7 +95,7 @@ def _heading(claim: Data, columns: int) -> str:
 
 
 def _name(claim: Data) -> str:
-    return f"{NAMES.get(claim['paper'], claim['paper'])}, {claim['reference']}"
+    return labelled(claim["paper"], claim["reference"])
 
 
 def draw(data: Data) -> Figure:

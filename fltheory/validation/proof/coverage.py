@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from fltheory.bounds.papers import paper_of
 from fltheory.validation.summary import KINDS
 from fltheory.validation.verdict import Strength
 
@@ -56,7 +57,10 @@ def table(ledger: Mapping[str, Any]) -> list[str]:
     return [
         "| paper | kind | forms that hold | proved | certified |",
         "|---|---|---|---|---|",
-        *(f"| {row['paper']} | {row['kind']} | {row['hold']} | {row['proved']} | {row['certified']} |" for row in rows),
+        *(
+            f"| {paper_of(row['paper'])} | {row['kind']} | {row['hold']} | {row['proved']} | {row['certified']} |"
+            for row in rows
+        ),
     ]
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 import fltheory as fl
+from fltheory.bounds.papers import PAPERS
 from fltheory.figures.study import studies
 from fltheory.figures.theory import theory_map
 from fltheory.theory.standing import KnownVerdicts
@@ -65,12 +66,14 @@ def test_a_verdict_of_a_ledger_takes_a_theorem_off_the_map(data):
 def test_the_figure_names_all_winners_and_has_a_number_in_every_cell(data):
     figure = theory_map.draw(data)
     [legend] = figure.legends
-    winners = {cell["theorem"] for cell in cells_of(data)}
+    winners = {fl.theorem(cell["theorem"]).reference for cell in cells_of(data)}
+    assert all(name.startswith(tuple(paper.label for paper in PAPERS.values())) for name in winners)
     assert {text.get_text() for text in legend.get_texts()} == winners
     assert [len(axes.texts) for axes in figure.axes] == [4] * 4
     assert figure.axes[0].texts[0].get_text() == theory_map._factor(data["maps"][0]["cells"][0][0]["ratio"])
     caption = theory_map.caption(data)
     assert all(name in caption for name in winners)
+    assert not any(cell["theorem"] in caption for cell in cells_of(data))
     assert "in 16 settings" in caption
 
 

@@ -9,7 +9,8 @@ from fltheory.bounds import catalogue
 from fltheory.bounds.claim import Sweeps
 from fltheory.report import notes
 from fltheory.report.markup import page
-from fltheory.report.wording import prose, ratio, relation, settings, why
+from fltheory.report.wording import References, certified, instance, prose, ratio, why
+from fltheory.validation.in_symbols import covered, relation
 from fltheory.validation.swept import WORDS, named
 
 ENTRIES = catalogue.index()
@@ -45,22 +46,52 @@ def test_sides_stand_in_the_order_of_the_formula():
     assert ratio(form(r"1 \le x", found)) == "rhs/lhs"
 
 
-def test_parameters_of_the_generator_are_not_in_the_sentence():
+def test_settings_of_a_certificate_are_listed_and_not_in_the_sentence():
     covers = "all vectors of any dimension, at N = 1, shape = kinked, turn = (1/4); N = 2, shape = kinked, turn = (1)"
-    said = form("a \\le b", verdict="HOLDS", reason=f"certified by a proof: {covers}; margin 2")
+    assert covered(covers) == "all vectors of any dimension, for the 2 settings of its certificate"
+    said = form("a \\le b", verdict="HOLDS", reason=f"certified by a proof: {covered(covers)}; margin 2")
     said["evidence"] = {"certificate": {"covers": covers}}
-    assert why(said) == (
-        "Certified by a proof: all vectors of any dimension, for the 2 settings listed under the evidence; margin 2."
-    )
-    assert settings(said) == ["N = 1, shape = kinked, turn = (1/4)", "N = 2, shape = kinked, turn = (1)"]
+    assert certified(said) == ["N = 1, shape = kinked, turn = (1/4)", "N = 2, shape = kinked, turn = (1)"]
+    assert why(said).endswith("settings of its certificate; margin 2.")
     plain = "all instances of the check with N = 1, 2, 3"
-    said["reason"], said["evidence"] = f"certified by a proof: {plain}", {"certificate": {"covers": plain}}
-    assert why(said) == "Certified by a proof: all instances of the check with N = 1, 2, 3."
-    assert settings(said) == []
+    assert covered(plain) == plain
+    said["evidence"] = {"certificate": {"covers": plain}}
+    assert certified(said) == []
+
+
+def test_roots_and_logarithms_are_set_as_formulas():
+    found = {"lhs": "398981*sqrt(2)*sqrt(log(3191848))/50000", "rhs": "log(10)/100", "sign": ">", "where": {}}
+    said = why(form(r"x \le 1", found))
+    assert said.count("<msqrt>") == 2
+    assert "sqrt(" not in said
+    assert "*" not in said
+
+
+def test_the_place_of_a_failure_is_told_with_symbols():
+    found = {"lhs": "2", "rhs": "1", "sign": ">", "where": {"tau": 3, "entry": 7}}
+    assert why(form(r"x \le 1", found)).endswith("on the instance below at τ = 3.")
+
+
+def test_an_instance_keeps_the_values_of_its_outcomes_in_order():
+    rows = [{"symbol": "x", "values": ["0", "1", "0"]}, {"symbol": r"\mathbb{P}", "values": ["1/4", "1/2", "1/4"]}]
+    assert instance(rows).endswith(" = 0 | 1 | 0, in outcomes of probability 1/4 | 1/2 | 1/4")
+
+
+def test_indices_and_powers_are_set_and_names_of_files_stay():
+    assert prose("E^-1 tau_0^2, f_1(T), H D^2") == (
+        "E<sup>-1</sup> τ<sub>0</sub><sup>2</sup>, f<sub>1</sub>(T), H D<sup>2</sup>"
+    )
+    assert prose("eta_max, bent_valley, max_B") == "η<sub>max</sub>, bent_valley, max_B"
+
+
+def test_ids_are_named_as_in_their_paper():
+    known = {"ruan.eq-44": ("ruan", "(44) & more"), "li.lemma-1": ("li", "Lemma 1")}
+    text = References(known, {"ruan.eq-44"}).linked("rests on ruan.eq-44, li.lemma-1 (refuted), ruan.eq-440.", "ruan")
+    assert text == ('rests on <a href="#ruan.eq-44">(44) &amp; more</a>, Li et al., Lemma 1 (refuted), ruan.eq-440.')
 
 
 def test_names_of_symbols_become_symbols_and_words_stay():
-    assert prose("-mu eta/2 below lambda_1 & sigma_sq") == "-μ η/2 below λ_1 &amp; σ²"
+    assert prose("-mu eta/2 below lambda_1 & sigma_sq") == "-μ η/2 below λ<sub>1</sub> &amp; σ²"
     assert prose("eta-fold, theory, ruan.mu, published@eta") == "eta-fold, theory, ruan.mu, published@eta"
 
 

@@ -191,7 +191,7 @@ def test_how_it_is_shown() -> None:
     assert table.count("<tr>") == len(theorem.symbols) + 1
     assert "strong convexity" in str(theorem.symbols)
     assert theorem.page.startswith("Theorem 3.1")
-    assert theorem.reference == "ruan, Theorem 3.1, (3)"
+    assert theorem.reference == "Ruan et al., Theorem 3.1, (3)"
 
 
 def test_tables_of_symbols_and_counterexamples_show_formulas() -> None:

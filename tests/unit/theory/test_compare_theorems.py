@@ -256,7 +256,8 @@ def test_other_outputs_have_the_same_numbers(found):
     assert found.tightest.name in found._repr_html_()
     axes = found.plot().axes
     labels = [label.get_text() for label in axes[0].get_yticklabels()]
-    assert labels[0] == f"{found.tightest.id} {found.tightest.variants[0]} +1"
+    assert labels[0] == f"{found.tightest.compared.reference}: {found.tightest.variants[0]} +1"
+    assert found.tightest.compared.reference == fl.theorem(found.tightest.id).reference
     assert axes[0].lines[1].get_xdata()[0] == found.tightest.tightness
     with pytest.raises(KeyError, match=r"li\.theorem-1"):
         found["nothing"]

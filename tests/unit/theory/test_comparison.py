@@ -329,6 +329,7 @@ def test_how_it_is_shown() -> None:
     figure = compared.plot()
     assert [line.get_label() for line in figure.axes[0].lines] == ["run (exact)", "corrected bound"]
     assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
+    assert figure.axes[0].get_title() == "Ruan et al., Theorem 3.1, (3): holds"
 
 
 def test_a_problem_class_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:

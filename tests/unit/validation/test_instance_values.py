@@ -49,6 +49,14 @@ def test_members_of_families_outcomes_and_functions_are_written_out():
     }
 
 
+def test_outcomes_that_never_happen_are_left_out():
+    values = {"N": 1, "s": [[0], [1], [2]], "chance": [Rational(0), Rational(1, 4), Rational(3, 4)]}
+    statement = Le(EE(s[1]), N)
+    assert rows(statement, values) == {r"\mathbb{P}": ["1/4", "3/4"], "N": ["1"], r"s_\tau^{1}": ["1", "2"]}
+    certain = {**values, "chance": [Rational(0), Rational(1), Rational(0)]}
+    assert rows(statement, certain) == {"N": ["1"], r"s_\tau^{1}": ["1"]}
+
+
 def test_the_place_at_which_it_fails_is_shown():
     assert rows(Le(loss, N), {"loss": [1.5, 2.5, 7.0], "N": 1}, {"entry": 2}) == {r"\ell_t": ["7"], "N": ["1"]}
     long = list(range(MEMBERS + 1))

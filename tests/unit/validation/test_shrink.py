@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from sympy import Le, Rational
+from sympy import Ge, Le, Rational
 
 from fltheory.bounds.claim import Instances, Kind
 from fltheory.bounds.space import Integer, Real, Space, plain
@@ -49,14 +49,35 @@ def test_the_simplest_number_that_fails_is_taken(limit, simplest):
     assert found.parameters == {"x": simplest}
 
 
-def test_a_counterexample_in_one_line_names_what_is_not_one():
-    found = failing(
-        Le(a, b), lambda p: {"planted_a": p["x"] + p["y"], "planted_b": p["z"]},
-        n=Integer(1, 3), x=Real(0, 3), y=Real(0, 3), z=Real(0, 3),
-    )  # fmt: skip
-    assert found.in_one_line() == "n=1, all other numbers 1: 2 > 1"
-    assert dataclasses.replace(found, parameters={"n": 1, "x": ["1", "1/2"]}).in_one_line() == "n=1, x=[1, 1/2]: 2 > 1"
-    assert dataclasses.replace(found, parameters={"x": [["1"], ["1"]]}).in_one_line() == "all numbers 1: 2 > 1"
+SPACE = {"n": Integer(1, 3), "x": Real(0, 3), "y": Real(0, 3), "z": Real(0, 3)}
+
+
+def of_sums(point):
+    return {"planted_a": point["x"] + point["y"], "planted_b": point["z"]}
+
+
+def test_a_counterexample_in_one_line_stands_in_the_symbols_of_the_paper():
+    found = failing(Le(a, b), of_sums, **SPACE)
+    assert found.parameters.keys() == SPACE.keys()
+    assert found.in_one_line() == "a = 2, b = 1: 2 > 1"
+    assert str(found).endswith("fails at a = 2, b = 1: 2 > 1")
+
+
+def test_sides_stand_in_the_order_of_the_statement():
+    made = claim("turned", Kind.LEMMA, Ge(b, a), Instances(space=Space(SPACE), realise=of_sums))
+    assert check(made)[0].reason == "fails at a = 2, b = 1: 1 < 2"
+
+
+def test_parameters_of_a_generator_are_called_that_where_nothing_else_is_known():
+    found = dataclasses.replace(failing(Le(a, b), of_sums, **SPACE), quantities=())
+    made = "the instance that its generator makes from"
+    for parameters, told in (
+        (found.parameters, "n = 1, all other numbers 1"),
+        ({"n": 1, "x": ["1", "1/2"]}, "n = 1, x = [1, 1/2]"),
+        ({"x": [["1"], ["1"]]}, "all numbers 1"),
+    ):
+        assert dataclasses.replace(found, parameters=parameters).in_one_line() == f"{made} {told}: 2 > 1"
+        assert made.partition(" ")[2] in dataclasses.replace(found, parameters=parameters)._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -66,6 +87,7 @@ def test_a_counterexample_in_one_line_names_what_is_not_one():
         ("1.00000001234", "1.0", "1.00000001 > 1"),
         ("T^0.4321", "T^0", "T^0.4321 > T^0"),
         ("1/3", "0", "1/3 > 0"),
+        ("sqrt(769)/260", "2*sqrt(5)/13", "√(769)/260 > 2·√(5)/13"),
     ],
 )
 def test_floats_are_shown_with_as_many_digits_as_tell_them_apart(lhs, rhs, shown):
@@ -73,4 +95,4 @@ def test_floats_are_shown_with_as_many_digits_as_tell_them_apart(lhs, rhs, shown
         id="planted.x", variant="published", parameters={"n": 2}, lhs=lhs, rhs=rhs, ratio=None, sign=">", relation=0,
         where={}, arithmetic="float64", seed=0,
     )  # fmt: skip
-    assert found.in_one_line() == f"n=2: {shown}"
+    assert found.in_one_line().endswith(f"n = 2: {shown}")

@@ -6,8 +6,8 @@ traces, with its standard error; the three schemes share data, traces and miniba
 
 As published: 50 clients, Pareto sizes with index 0.5, minibatches of 20, learning rate :math:`1/\tau`, SYNTHETIC(0, 0)
 for what the paper calls IID (clients still have models of their own) and SYNTHETIC(1, 1), traces with the published
-means and deviations (:mod:`fltheory.bounds.ruan.settings`). Ours: 5 assigned steps, sizes from 20 to 400, a third of
-the samples to test on, 30 rounds instead of 200.
+means and deviations (:mod:`fltheory.bounds.ruan.settings`). Chosen here: 5 assigned steps, sizes from 20 to 400, a
+third of the samples to test on, 30 rounds instead of 200.
 """
 
 from __future__ import annotations

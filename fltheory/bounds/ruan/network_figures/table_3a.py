@@ -6,7 +6,7 @@ error; the schemes share data, traces and minibatches), and the published number
 
 As published: a fully connected network 784-200-200-10, 100 clients, Pareto sizes with index 0.5, minibatches of 10, a
 rate that falls like :math:`1/\tau`, one label per client for what is not IID, traces with the published means and
-deviations (:mod:`fltheory.bounds.ruan.settings`). Ours: 5 assigned steps, sizes from 20 to 400, the rate
+deviations (:mod:`fltheory.bounds.ruan.settings`). Chosen here: 5 assigned steps, sizes from 20 to 400, the rate
 :math:`2/(\tau + 9)` (the published first rate, 0.002, would need far more steps than a round has here), 100 rounds
 instead of 200, three of the eight sets of traces.
 """
