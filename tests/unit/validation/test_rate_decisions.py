@@ -20,10 +20,11 @@ from tests.planted import a, b, claim
 
 POINTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 ONES = (1.0,) * 5
+LAW = Le(a, BigO(b))
 SMALL = Assumption("x is small", Le(b, 10))
 
 
-def swept(measured, *names, claimed=1.0, statement=Le(a, BigO(b)), assumptions=()):
+def swept(measured, *names, claimed=1.0, statement=LAW, assumptions=()):
     """A rate whose left-hand side is a function of the point, along sweeps of some of x, y and z."""
     source = Instances(
         space=Space({name: Real(0, 100) for name in "xyz"}),
