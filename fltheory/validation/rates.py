@@ -273,6 +273,7 @@ def _measure(trials: Trials, sweep: Sweep) -> Trend:
     longest = functools.cache(lambda: _longest(trials, sweep))
     for value in sweep.values:
         point = {**sweep.base, sweep.name: value}
+        trials.calls += 1
         env = trials.environment(point, longer=longest)
         if not trials.admitted(env):
             raise Rejected(trials.obstacle())

@@ -344,11 +344,14 @@ def _refused(problem: Sequent, part: Mapping[str, Any], means: str, seconds: flo
         return "a part is about another problem"
     if problem.trivial:
         return ""
-    if means == "quadratic":
-        proved = "weights" in part and quadratic.verified(problem, part)
-        return "" if proved else "weighted hypotheses and squares do not add up to the goal"
-    if "terms" in part or "halves" in part:
-        return "" if products.verified(problem, part) else "products of hypotheses do not add up to the goal"
+    try:
+        if means == "quadratic":
+            proved = "weights" in part and quadratic.verified(problem, part)
+            return "" if proved else "weighted hypotheses and squares do not add up to the goal"
+        if "terms" in part or "halves" in part:
+            return "" if products.verified(problem, part) else "products of hypotheses do not add up to the goal"
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # a file may have been edited
+        return f"a part cannot be read: {type(error).__name__}: {error}"
     if "text" not in part or part["text"] != smt.text(problem):
         return "a part proves nothing"
     if not smt.available("z3"):

@@ -36,6 +36,18 @@ REFUTED = form("published", "VIOLATED", "refuted")
         ({"a": PROVED}, "rests on proved steps"),
         ({"a": PROVED, "b": CERTIFIED}, "rests on certified steps, at the sizes that they state"),
         (
+            {"a": statement("lemma", form("published", strength="proved"), form("published@b"))},
+            "rests on certified steps, at the sizes that they state",
+        ),
+        (
+            {"a": statement("lemma", form("published"), form("published@b", strength="proved"))},
+            "rests on certified steps, at the sizes that they state",
+        ),
+        (
+            {"a": statement("lemma", form("published"), form("published@b", "INCONCLUSIVE", "searched"))},
+            "rests on its steps modulo a (open)",
+        ),
+        (
             {"a": CERTIFIED, "b": statement("lemma", REFUTED, form("corrected", strength="proved"))},
             "rests on certified steps, at the sizes that they state; "
             "refuted as printed, counted by what corrects them: b",

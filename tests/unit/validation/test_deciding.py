@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from sympy import Eq, Ge, Le
+from sympy import Eq, Ge, Le, Lt
 
 from fltheory.bounds.catalogue import Entry
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Instances, Kind, Method, Rejected
@@ -56,6 +56,15 @@ def test_instances_that_fail_a_premise_do_not_count():
     assert decision(stated(Le(a, b), premises=(Le(a, 0),))) is Decision.HOLDS
 
 
+@pytest.mark.parametrize("rational", [True, False])
+def test_instances_in_either_arithmetic_have_to_fulfil_premises_and_assumptions(rational):
+    for more in ({"assumptions": (NEGATIVE,)}, {"premises": (Le(a, 0),)}):
+        (verdict,) = check(stated(Le(a, b), rational=rational, **more), effort=EFFORT)
+        assert verdict.decision is Decision.HOLDS
+        assert 0 < verdict.instances < verdict.evidence["points tried"]
+    assert decision(stated(Le(a, b), rational=rational)) is Decision.VIOLATED
+
+
 def test_assumptions_and_premises_are_evaluated_without_rounding_too():
     for claim in (stated(Le(a, b), assumptions=(NEGATIVE,)), stated(Le(a, b), premises=(Le(a, 0),))):
         trials = Trials(claim, claim.forms[0], claim.check, 0)
@@ -74,6 +83,18 @@ def test_replay_evaluates_assumptions():
     stored = {"id": claim.id, "variant": "published", "seed": 0, "parameters": {"a": "1", "b": "1/2"}}
     found = replay(stored, {claim.id: Known})
     assert (found.violated, found.lhs) == (False, "an assumption fails")
+
+
+def test_replay_evaluates_the_statement():
+    class Known:
+        @staticmethod
+        def load():
+            return stated(Le(a, b))
+
+    stored = {"id": "planted.deciding", "variant": "published", "seed": 0}
+    found = [replay({**stored, "parameters": {"a": at, "b": "1/2"}}, {stored["id"]: Known}) for at in ("1", "1/2")]
+    assert [one.violated for one in found] == [True, False]
+    assert [(one.lhs, one.rhs) for one in found] == [("1", "1/2"), ("1/2", "1/2")]
 
 
 def test_nothing_evaluated_is_not_holding():
@@ -113,6 +134,9 @@ def test_a_curve_with_a_number_that_is_none_is_no_instance(broken, place):
 def test_a_bound_that_is_no_number_is_no_instance():
     with pytest.raises(Rejected, match="not finite"):
         read(Form(statement=Le(a, b)), {"deciding_a": np.ones(2), "deciding_b": np.array([2.0, math.nan])})
+    with pytest.raises(Rejected, match="not finite"):
+        read(Form(statement=Le(a, b)), {"deciding_a": 1.0, "deciding_b": math.nan})
+    assert not read(Form(statement=Le(a, b)), {"deciding_a": 1.0, "deciding_b": math.inf}).violated
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -133,6 +157,44 @@ def test_runs_have_to_exceed_by_more_than_rounding_and_no_more():
     assert beyond_rounding(reading(1e-4)).violated
     with pytest.raises(Rejected):
         beyond_rounding(read(Form(statement=Le(a, b)), {"deciding_a": 2e-13, "deciding_b": 1e-13}))
+
+
+def test_sides_of_runs_count_as_zero_below_a_floor_and_not_above_it():
+    def reading(lhs, rhs):
+        return beyond_rounding(read(Form(statement=Le(a, b)), {"deciding_a": lhs, "deciding_b": rhs}))
+
+    assert reading(2e-11, 1e-11).violated
+    assert not reading(1e-11, 2e-11).violated
+    with pytest.raises(Rejected, match="vanish"):
+        reading(9e-13, 1e-13)
+    unequal = read(Form(statement=Eq(a, b)), {"deciding_a": 1.0, "deciding_b": 2.0})
+    assert beyond_rounding(unequal).violated
+
+
+@pytest.mark.parametrize(("excess", "seen"), [(1e-10, False), (3e-9, True), (1e-7, True)])
+def test_two_floats_are_equal_up_to_rounding_and_no_further(excess, seen):
+    env = {"deciding_a": 1.0 + excess, "deciding_b": 1.0}
+    assert read(Form(statement=Le(a, b)), env).violated is seen
+    assert read(Form(statement=Eq(a, b)), env).violated is seen
+    assert read(Form(statement=Eq(b, a)), env).violated is seen
+    assert read(Form(statement=Lt(a, b)), {"deciding_a": 1.0 - excess, "deciding_b": 1.0}).violated is not seen
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "confirmed"),
+    [(0.9e-7, 1e-7, True), (0.4e-7, 1e-7, False), (0.9e-5, 1e-5, False), (1e-14, 1e-13, True), (0.0, 0.0, False)],
+)
+def test_small_sides_are_evaluated_without_rounding(lhs, rhs, confirmed):
+    """Where rounding may hide a failure: below 1e-6 if the sides are close, below 1e-12 always."""
+    asked = []
+
+    def realise(point):
+        asked.append(point)
+        return {a: lhs, b: rhs}
+
+    claim = stated(Le(a, b), realise=realise)
+    Trials(claim, claim.forms[0], claim.check, 0).attempt({"a": 1.0, "b": 1.0})
+    assert len(asked) == 1 + confirmed
 
 
 def test_a_form_that_must_hold_and_does_not_fails_the_command():

@@ -82,12 +82,44 @@ def test_the_place_at_which_it_fails_is_shown():
         (float("inf"), r"\infty"),
         ([[1, 2], [3, 4]], "((1, 2), (3, 4))"),
         ([[5]], "5"),
+        ([], ""),
+        (np.array([[1, 2], []], dtype=object), "((1, 2))"),
+        (np.array([0.25, 3.0]), "(1/4, 3)"),
+        (True, "1"),
+        (sp.Float(0.75), "3/4"),
+        (999 / 64, "999/64"),
+        (1000 / 64, "125/8"),
+        (1001 / 64, "15.6406"),
+        (1e-9, r"1 \cdot 10^{-9}"),
+        (list(range(24)), "(" + ", ".join(map(str, range(24))) + ")"),
+        (list(range(25)), ""),
         (list(range(100)), ""),
         (len, ""),
     ],
 )
 def test_numbers_are_short(value, text):
     assert written(value) == text
+
+
+def test_probabilities_are_shown_only_beside_random_quantities():
+    assert rows(Le(N, 2), {"N": 1, "chance": [0.5, 0.5]}) == {"N": ["1"]}
+    same = {"N": 1, "s": [[1], [1]], "chance": [0.5, 0.5]}
+    assert rows(Le(s[1], N), same) == {"N": ["1"], r"s_\tau^{1}": ["1"]}
+    assert rows(Le(s[1], N), {"N": 1, "s": [[1], [1]]}) == {"N": ["1"]}  # outcomes without probabilities
+
+
+def test_numbers_come_first_then_families_then_what_is_random():
+    values = {"N": 1, "p": [1], "s": [[1], [2]], "chance": [0.5, 0.5], "w": [3.0]}
+    shown = list(rows(Le(EE(s[1]) * p[1], w * N), values))
+    assert shown == [r"\mathbb{P}", "N", "w", "p^{1}", r"s_\tau^{1}"]
+
+
+def test_families_are_listed_up_to_a_number_of_members():
+    few, many = list(range(1, MEMBERS + 1)), list(range(1, MEMBERS + 2))
+    assert len(rows(Le(p[1], N), {"p": few, "N": 1})) == MEMBERS + 1
+    assert rows(Le(p[1], N), {"p": many, "N": 1}) == {"N": ["1"]}
+    assert rows(Le(p[1], N), {"p": many, "N": 1}, {"entry": 2}) == {"N": ["1"], "p^{3}": ["3"]}
+    assert rows(Le(p[1], N), {"p": many, "N": 1}, {"entry": MEMBERS + 1}) == {"N": ["1"]}
 
 
 def test_definitions_are_among_the_quantities():

@@ -83,7 +83,15 @@ def test_a_quick_check_of_a_rate_measures_the_sweep_that_fails():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{", '{"format": "fltheory-known-1", "id": "x.y", "counterexamples": 3}', '{"format": "other"}'],
+    [
+        "",
+        "[]",
+        "{",
+        '{"format": "fltheory-known-1", "id": "x.y", "counterexamples": 3}',
+        '{"format": "other"}',
+        '{"format": "other", "id": "x.y", "counterexamples": []}',
+        '{"format": "fltheory-known-1", "id": "x.z", "counterexamples": []}',
+    ],
 )
 def test_a_damaged_file_is_named(tmp_path, text):
     (tmp_path / "x.y.json").write_text(text)

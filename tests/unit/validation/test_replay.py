@@ -13,6 +13,7 @@ from fltheory.validation.counterexamples import file_of, load, save
 from fltheory.validation.decide import QUICK, Effort
 from fltheory.validation.replay import read_sweep, replay
 from fltheory.validation.runner import check_all
+from fltheory.validation.verdict import Counterexample
 
 CLAIMS = catalogue.index()
 SWEPT = ["efl.theorem-1", "efl.theorem-1-compressed", "efl.theorem-1-elastic", "ruan.corollary-3.2.1"]
@@ -105,6 +106,26 @@ def test_an_edited_sweep_is_refused_with_the_field(change, message):
     document = {"id": SWEEP[0], "variant": SWEEP[1], "parameters": stored, "seed": 0}
     with pytest.raises(InvalidParameter, match=f"edited.json: .*{message}"):
         replay(document, CLAIMS, where="edited.json")
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}'])
+def test_a_file_that_is_no_counterexample_is_refused(tmp_path, text):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(InvalidParameter, match=r"x\.json: is no counterexample"):
+        load(tmp_path / "x.json")
+
+
+def test_a_negative_seed_is_refused(tmp_path):
+    found = Counterexample(
+        id="p.x", variant="published", parameters={}, lhs="2", rhs="1", ratio=2.0, sign=">", relation=0, where={},
+        arithmetic="rational", seed=0,
+    )  # fmt: skip
+    path = tmp_path / file_of("p.x", "published")
+    save(found, path)
+    assert load(path)["seed"] == 0
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": -1'))
+    with pytest.raises(InvalidParameter, match="seed must be at least 0, got -1"):
+        load(path)
 
 
 def test_a_claim_that_raises_on_an_instance_is_one_line(monkeypatch):

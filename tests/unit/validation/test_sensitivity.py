@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sympy import Eq, Le, Max, Sum
+from sympy import Eq, Le, Max, Ne, Sum
 
 from fltheory.bounds import catalogue
 from fltheory.bounds.algebra import EE, BigO, Pos
@@ -79,6 +79,66 @@ def test_no_proof_is_taken_for_one_of_the_form_without_the_term_if_instances_giv
     )
     of = found(made, prove=True)
     assert {key: one.status for key, one in of.items() if key != "c"} == {"a": NECESSARY, "b": NECESSARY}
+
+
+def test_what_depends_on_a_changed_definition_is_not_taken_from_the_instance_either():
+    """The instance gives c = d + b, and d = a + 2 b; without a or b in d, c is another number."""
+    d = scalar("sensitive_d", "d", "part")
+    made = claim(
+        Le(a + 3 * b, c),
+        instances(lambda point: {a: point["a"], b: point["b"], c: point["a"] + 3 * point["b"]}),
+        where=((d, a + 2 * b), (c, d + b)),
+    )
+    of = found(made)
+    assert {one.status for one in of.values()} == {NECESSARY}
+    assert {"a", "2 b", "d", "b"} <= set(of)
+
+
+def test_that_sides_differ_has_no_terms():
+    assert terms(Form(statement=Ne(a + c, b, evaluate=False))) == []
+
+
+def test_places_tell_relations_and_definitions_apart():
+    form = Form(statement=(Le(a, b + c), Le(x, b + c + c * (c + a))), where=((x, a + b),))
+    shown = [(term.place, term.shown) for term in terms(form)]
+    first, second = r"\text{statement 1}", r"\text{statement 2}"
+    assert [place for place, _ in shown].count(first) == 2
+    assert {text for place, text in shown if place == first} == {"b", "c"}
+    assert {text for place, text in shown if place == second} >= {"b", "c", "a", r"c\ \text{(2)}"}
+    assert {text for place, text in shown if place == "x"} == {"a", "b"}
+    assert len(set(shown)) == len(shown)
+
+
+def test_the_changes_of_a_term():
+    form = Form(statement=Le(x, Max(a, b + c)), variant="corrected")
+    by_shown = {term.shown: term for term in terms(form)}
+    (whole,) = (term for term in terms(form) if term.path == ())
+    member, summand = by_shown["a"], by_shown["c"]
+
+    def sides(term):
+        return [term.changed(change).relations[0].rhs for change in (Change.DELETED, Change.HALVED, Change.DOUBLED)]
+
+    assert sides(whole) == [0, Max(a, b + c) / 2, 2 * Max(a, b + c)]
+    assert sides(member) == [b + c, Max(a / 2, b + c), Max(2 * a, b + c)]
+    assert sides(summand) == [Max(a, b), Max(a, b + c / 2), Max(a, b + 2 * c)]
+    assert member.changed(Change.HALVED).variant == "corrected"
+    assert summand.is_part_of(by_shown["b + c"])
+    assert summand.is_part_of(whole)
+    assert not whole.is_part_of(summand)
+    assert not member.is_part_of(by_shown["b + c"])
+
+
+def test_terms_stand_in_numerators_only():
+    form = Form(statement=Le(x, (a + b) ** 2 / (1 + c) + (2 + b) ** -1))
+    shown = {term.shown for term in terms(form)}
+    assert {"a", "b"} <= shown
+    assert not shown & {"1", "c", "2"}
+
+
+def test_a_change_that_fails_where_half_does_too_says_so():
+    at = found(claim(Le(x, a + b), instances(lambda p: {x: p["a"] + p["b"], a: p["a"], b: p["b"]})))
+    assert all(one.half and one.ratio > 1 for one in at.values())
+    assert explained(at["a"].as_json()).startswith("fails without it, and with half of it; left-hand side ")
 
 
 def test_of_a_curve_that_is_given_the_last_entry_is_held_against_its_definition():

@@ -18,6 +18,7 @@ from fltheory.errors import InvalidParameter
 from fltheory.validation.proof import certificate as certificates
 from fltheory.validation.proof import products, provers, smt
 from fltheory.validation.proof.certificate import Certificate, Hypotheses
+from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 from fltheory.validation.verdict import Strength
 
 _spec = importlib.util.spec_from_file_location("planted", Path(__file__).with_name("planted.py"))
@@ -115,6 +116,43 @@ def test_edited_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"terms": [{"c": "x", "m": [0], "f": []}], "contradiction": False},
+        {"terms": [{"c": "1/0", "m": [0], "f": []}], "contradiction": False},
+        {"terms": [{"c": "1", "f": []}], "contradiction": False},
+        {"terms": [{"c": "1", "m": [0], "f": [99]}], "contradiction": False},
+        {"terms": [{"c": "1", "m": [-2], "f": []}], "contradiction": False},
+        {"terms": ["c"], "contradiction": False},
+        {"terms": []},
+        {"halves": [{"terms": [], "contradiction": False}]},
+        {"weights": [["0", "1"]]},
+        {"text": 3},
+    ],
+)
+def test_parts_that_cannot_be_read_prove_nothing_and_are_no_obstacle(part: dict[str, Any]) -> None:
+    form = planted.contraction()
+    found = _attempted(form)
+    assert found is not None
+    (stored,) = found.parts[0]
+    damaged = dataclasses.replace(found, parts=[[{"digest": stored["digest"], **part}]])
+    assert provers.replay(damaged, form, _hypotheses(form)).startswith(("a part", "products of hypotheses do not"))
+
+
+def test_half_of_an_equation_is_no_certificate_of_it() -> None:
+    x, y = sp.symbols("x y")
+    ring = ring_of(["x", "y"])
+    known = Fact(ring.from_expr(x - y), Sign.ZERO)
+    problem = Sequent(ring, (known,), Fact(ring.from_expr(2 * x - 2 * y), Sign.ZERO))
+    part = provers.settle(problem, seconds=5.0)
+    assert part is not None
+    assert len(part["halves"]) == 2
+    assert provers._refused(problem, part, "polynomial", 1.0) == ""
+    for halves in ([], part["halves"][:1], part["halves"][1:], part["halves"][::-1]):
+        assert provers._refused(problem, {**part, "halves": halves}, "polynomial", 1.0) != ""
+
+
 def _certified_triangle() -> Certificate:
     found = _attempted(planted.triangle())
     assert found is not None
@@ -176,6 +214,10 @@ def test_files(tmp_path: Path) -> None:
     assert certificates.is_certificate(path)
     path.write_text(path.read_text().replace("certified", "certain"))
     with pytest.raises(InvalidParameter, match="strength must be one of"):
+        certificates.load(path)
+    path.write_text("[]")
+    assert not certificates.is_certificate(path)
+    with pytest.raises(InvalidParameter, match="is no certificate"):
         certificates.load(path)
     path.write_text("{}")
     with pytest.raises(InvalidParameter, match="is no certificate"):

@@ -146,6 +146,37 @@ def test_a_strict_goal_needs_a_strict_product() -> None:
     assert not products.verified(_sequent([(x, Sign.POSITIVE)], x, Sign.ZERO), part)
 
 
+def test_an_equation_needs_both_of_its_inequalities() -> None:
+    def half(weight: str) -> dict[str, Any]:
+        return {"terms": [{"e": 0, "q": [[weight, [0, 0]]]}], "contradiction": False}
+
+    known = _sequent([(y, Sign.ZERO), (x, Sign.NONNEGATIVE)], y, Sign.ZERO)
+    assert products.verified(known, {"halves": [half("1"), half("-1")]})
+    assert not products.verified(known, {"halves": [half("1"), half("1")]})
+    assert not products.verified(known, {"halves": [half("-1"), half("-1")]})
+    assert not products.verified(known, half("1"))
+    inequality = _sequent([(y, Sign.ZERO), (x, Sign.NONNEGATIVE)], y)
+    assert not products.verified(inequality, {"halves": [half("1"), half("-1")]})
+
+
+def test_a_product_is_positive_only_if_all_of_its_factors_are() -> None:
+    """The goal is positive; a factor that may vanish, or a square, is not enough."""
+    known = [(x, Sign.POSITIVE), (y, Sign.NONNEGATIVE), (x + y, Sign.POSITIVE)]
+
+    def proves(goal: Any, *terms: dict[str, Any]) -> bool:
+        return products.verified(_sequent(known, goal, Sign.POSITIVE), {"terms": list(terms), "contradiction": False})
+
+    assert proves(x, {"c": "1", "m": [1, 0], "f": []})
+    assert proves(x**2, {"c": "1", "m": [2, 0], "f": []})
+    assert proves(x * (x + y), {"c": "1", "m": [1, 0], "f": [2]})
+    assert proves(x + y, {"c": "1", "m": [1, 0], "f": []}, {"c": "1", "m": [0, 1], "f": []})
+    assert not proves(y, {"c": "1", "m": [0, 1], "f": []})
+    assert not proves(x * y, {"c": "1", "m": [1, 1], "f": []})
+    assert not proves(x * y, {"c": "1", "m": [1, 0], "f": [1]})
+    assert not proves((x - y) ** 2, {"c": "1", "m": [0, 0], "f": [], "s": [["1", [1, 0]], ["-1", [0, 1]]]})
+    assert not proves(sp.Integer(0), {"c": "0", "m": [1, 0], "f": []})
+
+
 def test_contradictions() -> None:
     against = _sequent([(-x - 1, Sign.NONNEGATIVE), (x, Sign.NONNEGATIVE)], y)
     terms = [{"c": "1", "m": [0, 0], "f": [0]}, {"c": "1", "m": [1, 0], "f": []}]
@@ -155,3 +186,5 @@ def test_contradictions() -> None:
     assert not products.verified(possible, {"terms": terms, "contradiction": True})
     strict = _sequent([(-x, Sign.POSITIVE), (x, Sign.POSITIVE)], y)
     assert products.verified(strict, {"terms": terms, "contradiction": True})
+    # A sum that is positive contradicts nothing unless it is zero.
+    assert not products.verified(_sequent([(x, Sign.POSITIVE)], y), {"terms": terms[1:], "contradiction": True})

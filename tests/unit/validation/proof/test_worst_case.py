@@ -375,6 +375,37 @@ def test_weighted_gradients_vanish_at_the_minimiser_of_a_sum() -> None:
             f.minimiser([1, -1])
 
 
+def test_means_and_gradients_are_those_of_the_single_functions() -> None:
+    def column(*entries: int) -> Any:
+        return np.array([[sp.Integer(entry)] for entry in entries], dtype=object)
+
+    f = Kinked(centre=column(0, 1, 2), knot=column(0, 0, 0), left=column(1, 1, 1), right=column(2, 2, 2))
+    at, places = np.array([sp.Symbol("at")]), column(4, 5, 6)
+    with any_functions() as answers:
+        assert sp.expand(3 * f.mean(at)[()] - sum(f.value(k, at) for k in range(3))) == 0
+        assert [row[0] for row in f.gradients(at)] == [f.gradient(k, at)[0] for k in range(3)]
+        assert [row[0] for row in f.gradients(places)] == [f.gradient(k, places[k])[0] for k in range(3)]
+        assert f.value(0, places).tolist() == [f.value(0, place) for place in places]
+        assert (f.value(1, column(1)[0]), f.gradient(1, column(1)[0])[0]) == (0, 0)  # at its centre
+        assert len(answers.vectors) == len(answers.numbers) == 3 + 3 + 2
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "message"),
+    [(-1, 2, "slopes from -1 to 2"), (2, 2, "slopes from 2 to 2"), ("s", 2, "no numbers"), (0, 1, "")],
+)
+def test_classes_have_two_slopes_that_are_numbers(left: Any, right: Any, message: str) -> None:
+    zero = np.array([[sp.Integer(0)]])
+    f = Kinked(centre=zero, knot=zero, left=np.array([[sp.sympify(left)]]), right=np.array([[sp.sympify(right)]]))
+    with any_functions() as answers:
+        if not message:
+            f.gradient(0, np.array([sp.Integer(1)]))
+            assert [(low, high) for low, high, _ in answers.seen.values()] == [(0, 1)]
+            return
+        with pytest.raises(Untranslatable, match=message):
+            f.gradient(0, np.array([sp.Integer(1)]))
+
+
 def test_a_function_that_is_made_twice_is_one_function() -> None:
     def made(knot: int) -> Kinked:
         columns = (np.array([[sp.Integer(entry)]], dtype=object) for entry in (0, knot, 1, 2))
