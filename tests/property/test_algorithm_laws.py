@@ -176,6 +176,11 @@ def test_a_replicate_does_not_depend_on_the_others(label):
 
 
 @each
+def test_a_replicate_may_have_participants_of_its_own(label):
+    laws.replicates_may_differ_in_who_works(CASES[label], instances_for(label)[0])
+
+
+@each
 def test_states_are_not_overwritten_by_later_rounds(label):
     on = instances_for(label)[0]
     oracle = on.oracle()
