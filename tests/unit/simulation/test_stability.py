@@ -165,8 +165,11 @@ def test_a_problem_without_closed_form_is_watched():
 
 
 def test_what_never_diverges_has_no_limit():
-    assert math.isinf(largest_stable_rate(experiment_of(SignSGD()), low=1e-3, high=1e-1).rate)
-    assert math.isinf(largest_stable_rate(experiment_of(), low=1e-3, high=1e-1).rate)
+    watched = largest_stable_rate(experiment_of(SignSGD()), low=1e-3, high=1e-1)
+    assert (watched.rate, watched.lowest, watched.method) == (math.inf, 1e-3, "divergence of runs")
+    assert SignSGD.title in watched.reason
+    read = largest_stable_rate(experiment_of(), low=1e-3, high=1e-1)
+    assert (read.rate, read.lowest, read.method, read.reason) == (math.inf, 1e-3, "spectral radius", "")
 
 
 def test_what_is_never_stable_is_refused():
