@@ -174,3 +174,35 @@ def test_the_cloud_of_fedamp_leaves_every_client_a_share_of_itself():
         NotApplicable, match=r"self-weight -0\.02, outside \[0, 1\]; lower cloud_rate to at most .* 0\.5"
     ):
         run(FedAMP(cloud_rate=0.51, bandwidth=1.5), on)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "reason"),
+    [
+        ("apfl", {"adaptive": True}, "adaptive mixing weights alpha_i"),
+        ("efl", {}, ""),
+        ("efl", {"compression": 0.5}, "sparse ternary compression, q = 0.5"),
+        (
+            "efl",
+            {"compression": 0.25, "fisher": "empirical-fisher"},
+            "sparse ternary compression, q = 0.25 and empirical Fisher statistics, the squared gradients at the last "
+            "local models",
+        ),
+        ("fedamp", {"bandwidth": 2.5}, "attention weights exp(-||w_i - w_j||^2 / bandwidth), bandwidth = 2.5"),
+        (
+            "fedamp",
+            {"heuristic": True, "sharpness": 3.0},
+            "attention weights exp(sharpness * cos(w_i, w_j)), sharpness = 3",
+        ),
+        ("fedelasticnet-1", {"l1": 0.0, "epsilon": 0.0}, ""),
+        ("fedelasticnet-1", {"l1": 0.2, "epsilon": 0.0}, "sign of the l1 term, l1 = 0.2"),
+        ("fedelasticnet-2", {"l1": 0.0, "epsilon": 0.1}, "cut of small displacements, epsilon = 0.1"),
+        (
+            "fedelasticnet-3",
+            {"l1": 0.2, "epsilon": 0.1},
+            "sign of the l1 term, l1 = 0.2 and cut of small displacements, epsilon = 0.1",
+        ),
+    ],
+)
+def test_what_is_not_affine_is_named(name, parameters, reason):
+    assert registry.algorithms()[name](**parameters).not_affine == reason
