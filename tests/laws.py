@@ -172,6 +172,21 @@ def replicates_may_differ_in_who_works(algorithm: Algorithm, on: Federation) -> 
         close(together.local[[row]], alone.local)
 
 
+def messages_are_vectors_of_clients(algorithm: Algorithm, on: Federation) -> None:
+    """Require messages to have one row per client, or one for all, with the entries of a model or of a matrix."""
+    matrix = on.problem.dim * (on.problem.dim + 1) // 2
+    for index, state in enumerate(run(algorithm, on, replicates=range(2))[:-1]):
+        oracle = on.oracle(replicates=range(2))
+        oracle.begin_round(index)
+        work = with_draws(algorithm, on.work(index), replicates=range(2))
+        outcome = algorithm.round(state, oracle, work)
+        for message in (*outcome.uplink, *outcome.downlink):
+            replicates, rows, dim = message.values.shape
+            assert replicates in (1, 2)
+            assert rows in (1, on.problem.num_clients)
+            assert dim in (on.problem.dim, matrix)
+
+
 # Laws of particular algorithms.
 
 

@@ -182,6 +182,12 @@ def test_a_replicate_may_have_participants_of_its_own(label):
 
 
 @each
+def test_messages_are_vectors_of_clients(label):
+    for on in instances_for(label):
+        laws.messages_are_vectors_of_clients(CASES[label], on)
+
+
+@each
 def test_states_are_not_overwritten_by_later_rounds(label):
     on = instances_for(label)[0]
     oracle = on.oracle()

@@ -186,3 +186,15 @@ def test_bands_of_huge_values_are_those_of_small_ones(power):
     values = np.array([[1.0, 2.0], [1.5, 4.0], [0.5, 3.0]])
     half = simultaneous_half_width(values * 10.0**power, 0.99)
     np.testing.assert_allclose(half / 10.0**power, simultaneous_half_width(values, 0.99), rtol=1e-12)
+
+
+def test_columns_are_means_with_their_bands():
+    """One entry per round; exact curves and single replicates have no ends of a band."""
+    several = trajectories()
+    columns = several.columns()
+    np.testing.assert_array_equal(columns["round"], [0.0, 1.0, 2.0, 3.0])
+    band = several.band("gap")
+    for name, values in (("gap", band.mean), ("gap_low", band.low), ("gap_high", band.high)):
+        np.testing.assert_array_equal(columns[name], values)
+    for alone in (trajectories([[3.0, 2.0, 1.0]]), trajectories(exact=True)):
+        assert list(alone.columns()) == ["round", *alone.curves()]
