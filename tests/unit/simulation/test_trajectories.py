@@ -172,7 +172,9 @@ def test_curves_as_data_frame_and_data_set():
     runs = trajectories()
     frame = runs.to_dataframe()
     assert frame.query("replicate == 1 and round == 2")["gap"].tolist() == [6.0]
-    assert runs.to_xarray()["gap"].sel(replicate=0, round=1).item() == 1.0
+    data = runs.to_xarray()
+    assert data["gap"].sel(replicate=0, round=1).item() == 1.0
+    assert data.attrs == {"algorithm": "A", "exact": 0}
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch):
