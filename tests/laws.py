@@ -7,6 +7,7 @@ mutant that survives shows a law that cannot fail.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fltheory._internal.arguments import Floats, Ints
-from fltheory.algorithms.base import Algorithm
+from fltheory.algorithms.base import Algorithm, RoundResult
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fedgate import FedGATE
 from tests.federations import (
@@ -145,6 +146,45 @@ def round_number_is_not_read(algorithm: Algorithm, on: Federation) -> None:
             algorithm.round(state, oracle, replace(work, index=index + 3)).state,
             algorithm.round(state, oracle, work).state,
         )
+
+
+def replicates_may_differ_in_who_works(algorithm: Algorithm, on: Federation) -> None:
+    """Require every replicate of a round to be as it would be alone, where each has participants of its own."""
+    states = run(algorithm, on, replicates=range(3))
+    nobody = np.zeros_like(on.steps[0])
+    tables = [nobody, on.steps[0], np.full_like(nobody, on.local_steps)]
+
+    def outcome(rows: Sequence[int]) -> RoundResult:
+        oracle = on.oracle(replicates=range(rows[0], rows[-1] + 1))
+        oracle.begin_round(1)
+        works = [with_draws(algorithm, on.work(1, tables[row]), replicates=range(row, row + 1)) for row in rows]
+        draws = {name: np.concatenate([work.draws[name] for work in works]) for name in works[0].draws}
+        steps, weights = (np.concatenate([getattr(work, name) for work in works]) for name in ("steps", "weights"))
+        state = type(states[1])(*(value[rows] if len(value) == 3 else value for value in states[1]))
+        return algorithm.round(state, oracle, replace(works[0], steps=steps, weights=weights, draws=draws))
+
+    together = outcome([0, 1, 2])
+    for row in range(3):
+        alone = outcome([row])
+        for name, value in alone.state._asdict().items():
+            joint = getattr(together.state, name)
+            close(joint[[row]] if len(joint) == 3 else joint, value)  # one row if it is the same for all
+        close(together.local[[row]], alone.local)
+
+
+def messages_are_vectors_of_clients(algorithm: Algorithm, on: Federation) -> None:
+    """Require messages to have one row per client, or one for all, with the entries of a model or of a matrix."""
+    matrix = on.problem.dim * (on.problem.dim + 1) // 2
+    for index, state in enumerate(run(algorithm, on, replicates=range(2))[:-1]):
+        oracle = on.oracle(replicates=range(2))
+        oracle.begin_round(index)
+        work = with_draws(algorithm, on.work(index), replicates=range(2))
+        outcome = algorithm.round(state, oracle, work)
+        for message in (*outcome.uplink, *outcome.downlink):
+            replicates, rows, dim = message.values.shape
+            assert replicates in (1, 2)
+            assert rows in (1, on.problem.num_clients)
+            assert dim in (on.problem.dim, matrix)
 
 
 # Laws of particular algorithms.

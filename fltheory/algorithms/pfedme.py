@@ -30,7 +30,7 @@ CharlieDinh/pFedMe.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -96,9 +96,11 @@ class PFedMe(Algorithm):
                 anchor=local,
                 minibatch=oracle.minibatch(r),
             )
-            solved = oracle.local_steps(local if self.reset_inner else theta, work, inner)
-            theta = keep_absent(work.steps > r, solved, theta)
-            local = keep_absent(work.steps > r, local - work.rate_of(r) * self.attraction * (local - theta), local)
+            working = work.steps > r
+            still = replace(work, steps=work.steps * working)
+            solved = oracle.local_steps(local if self.reset_inner else theta, still, inner)
+            theta = keep_absent(working, solved, theta)
+            local = keep_absent(working, local - work.rate_of(r) * self.attraction * (local - theta), local)
         moved = local - sent
         w = state.w + self.server_mix * aggregate(work.weights, moved)
         theta = keep_absent(work.active, theta, state.theta)

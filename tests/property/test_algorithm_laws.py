@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from fltheory.algorithms.signsgd import SignSGD
 from fltheory.configuration import registry
 from fltheory.errors import NotAffine
 from fltheory.participation import Participation
@@ -176,6 +177,17 @@ def test_a_replicate_does_not_depend_on_the_others(label):
 
 
 @each
+def test_a_replicate_may_have_participants_of_its_own(label):
+    laws.replicates_may_differ_in_who_works(CASES[label], instances_for(label)[0])
+
+
+@each
+def test_messages_are_vectors_of_clients(label):
+    for on in instances_for(label):
+        laws.messages_are_vectors_of_clients(CASES[label], on)
+
+
+@each
 def test_states_are_not_overwritten_by_later_rounds(label):
     on = instances_for(label)[0]
     oracle = on.oracle()
@@ -269,14 +281,21 @@ def test_the_exact_engine_finds_out_by_itself_what_is_not_affine(label):
         moments(silent(**parameters), label)
 
 
-def moments(algorithm, label):
-    """Return three exact rounds on a noisy federation in which everybody works."""
+@pytest.mark.parametrize("rounds", [1, 2, 4])
+def test_the_check_that_a_round_is_affine_begins_with_the_first_map(rounds):
+    silent = type("Silent", (SignSGD,), {"not_affine": property(lambda self: "")})
+    with pytest.raises(NotAffine):
+        moments(silent(), "signsgd", rounds=rounds)
+
+
+def moments(algorithm, label, *, rounds=3):
+    """Return a few exact rounds on a noisy federation in which everybody works."""
     on = instances_for(label)[0]
     experiment = Experiment(
         problem=on.problem,
         algorithm=algorithm,
         participation=Participation(num_clients=on.problem.num_clients, local_steps=2),
-        rounds=3,
+        rounds=rounds,
         rate=on.rate,
     )
     return simulate(experiment, engine="exact")

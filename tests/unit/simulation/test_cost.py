@@ -142,4 +142,13 @@ def test_memory_of_this_computer_is_known(monkeypatch):
 
 def test_estimates_in_words():
     assert Cost(memory=10, seconds=30).in_words() == "about 30 s on one core and 10 bytes of memory"
+    for seconds, words in (
+        (59.9, "60 s"),
+        (60, "1 min"),
+        (3599, "60 min"),
+        (3600, "1 h"),
+        (86399, "24 h"),
+        (86400, "1 days"),
+    ):
+        assert Cost(memory=10, seconds=seconds).in_words() == f"about {words} on one core and 10 bytes of memory"
     assert Cost(memory=10**10, seconds=3e5).in_words() == "about 3.5 days on one core and 10 GB of memory"

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import fltheory as fl
+from fltheory.simulation.experiment import describe
+from fltheory.simulation.schedules import Constant
 
 GOOD: dict[str, Any] = {
     "problem": fl.noisy_quadratic(dim=2, num_clients=2),
@@ -40,6 +42,18 @@ def test_what_is_not_run_is_refused_by_name() -> None:
         fl.simulate("x")  # type: ignore[arg-type]
     with pytest.raises(fl.InvalidParameter, match=r"simulate.record must be an fl.Record"):
         fl.simulate(fl.Experiment(**GOOD), record={"models": True})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rate", [0, 0.0, -0.1, float("nan"), float("inf"), "fast", Constant])
+def test_rates_are_positive_numbers_or_schedules(rate: Any) -> None:
+    with pytest.raises(fl.InvalidParameter, match=r"Experiment\.rate must be"):
+        fl.Experiment(**{**GOOD, "rate": rate})
+
+
+def test_arrays_are_written_out_up_to_64_entries() -> None:
+    assert describe(np.arange(64.0)) == list(range(64))
+    assert describe(np.ones((5, 13))) == {"shape": [5, 13], "sum": 65.0}
+    assert describe((np.float64(0.5), [np.int64(2)], None, True, "x")) == [0.5, [2], None, True, "x"]
 
 
 @pytest.mark.parametrize("make", [fl.logistic_from_arrays, fl.softmax_from_arrays])

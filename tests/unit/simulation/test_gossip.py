@@ -106,6 +106,15 @@ def test_mixing_keeps_the_weighted_mean_whoever_is_absent(seed, mixing):
     laws.absent_clients_keep_their_memory(algorithm, on)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_mean_of_those_present_is_that_of_their_weights(seed):
+    on = federation(seed, clients=4)
+    p, active = on.problem.weights, np.array([True, False, True, True])
+    matrix = GossipSGD().matrix(0, p, active)
+    for row in matrix[active]:
+        close(row, p * active / p[active].sum())
+
+
 def test_a_link_is_an_upload():
     """A path of four clients with three links, both ways: six vectors of two numbers with 32 bits in each round."""
     made = experiment_of(GossipSGD(mixing=[STAR]), rounds=3)

@@ -211,6 +211,18 @@ def test_noise_that_multiplies_the_model_hides_single_steps_only(noise):
     np.testing.assert_allclose(exact.mean_iterate_gap[:, :, 0], exact.gap, rtol=1e-10)
 
 
+@pytest.mark.parametrize("name", SEVERAL)
+def test_only_steps_that_were_done_have_gradients(name):
+    """Of three assigned steps the clients do three, one and none; signSGD asks for one gradient a round."""
+    steps = StepCounts(pmf=np.eye(4)[[3, 1, 0]])
+    run = experiment_of(PROBLEMS["dense"], registry.algorithms()[name](), rounds=2, steps=steps)
+    seen = simulate(run, engine="reference", replicates=2, record=Record(gradient_sq=True)).gradient_sq[:, 1:]
+    done = np.array([[True, True, True], [True, False, False], [False, False, False]])
+    if name == "signsgd":
+        done[:, 1:] = False
+    assert np.all((seen > 0) == done)
+
+
 def test_nobody_at_work_leaves_the_mean_iterate_where_it_is():
     nobody = StepCounts(pmf=np.eye(4)[[0, 0, 0]])
     for algorithm in (FedAvg(), Scaffnew()):

@@ -165,8 +165,24 @@ def test_a_problem_without_closed_form_is_watched():
 
 
 def test_what_never_diverges_has_no_limit():
-    assert math.isinf(largest_stable_rate(experiment_of(SignSGD()), low=1e-3, high=1e-1).rate)
-    assert math.isinf(largest_stable_rate(experiment_of(), low=1e-3, high=1e-1).rate)
+    watched = largest_stable_rate(experiment_of(SignSGD()), low=1e-3, high=1e-1)
+    assert (watched.rate, watched.lowest, watched.method) == (math.inf, 1e-3, "divergence of runs")
+    assert SignSGD.title in watched.reason
+    read = largest_stable_rate(experiment_of(), low=1e-3, high=1e-1)
+    assert (read.rate, read.lowest, read.method, read.reason) == (math.inf, 1e-3, "spectral radius", "")
+
+
+def test_runs_that_are_watched_have_the_seed_and_the_replicates_that_were_asked_for(monkeypatch):
+    asked = set()
+
+    def watched(*arguments, **options):
+        if options["engine"] == "monte_carlo":
+            asked.add((options["seed"], options["replicates"]))
+        return simulate(*arguments, **options)
+
+    monkeypatch.setattr(stability, "simulate", watched)
+    largest_stable_rate(experiment_of(SignSGD(), rounds=5), low=1e-3, high=1e-1, seed=4, replicates=3)
+    assert asked == {(4, 3)}
 
 
 def test_what_is_never_stable_is_refused():

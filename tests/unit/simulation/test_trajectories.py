@@ -172,7 +172,9 @@ def test_curves_as_data_frame_and_data_set():
     runs = trajectories()
     frame = runs.to_dataframe()
     assert frame.query("replicate == 1 and round == 2")["gap"].tolist() == [6.0]
-    assert runs.to_xarray()["gap"].sel(replicate=0, round=1).item() == 1.0
+    data = runs.to_xarray()
+    assert data["gap"].sel(replicate=0, round=1).item() == 1.0
+    assert data.attrs == {"algorithm": "A", "exact": 0}
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch):
@@ -186,3 +188,15 @@ def test_bands_of_huge_values_are_those_of_small_ones(power):
     values = np.array([[1.0, 2.0], [1.5, 4.0], [0.5, 3.0]])
     half = simultaneous_half_width(values * 10.0**power, 0.99)
     np.testing.assert_allclose(half / 10.0**power, simultaneous_half_width(values, 0.99), rtol=1e-12)
+
+
+def test_columns_are_means_with_their_bands():
+    """One entry per round; exact curves and single replicates have no ends of a band."""
+    several = trajectories()
+    columns = several.columns()
+    np.testing.assert_array_equal(columns["round"], [0.0, 1.0, 2.0, 3.0])
+    band = several.band("gap")
+    for name, values in (("gap", band.mean), ("gap_low", band.low), ("gap_high", band.high)):
+        np.testing.assert_array_equal(columns[name], values)
+    for alone in (trajectories([[3.0, 2.0, 1.0]]), trajectories(exact=True)):
+        assert list(alone.columns()) == ["round", *alone.curves()]

@@ -65,6 +65,12 @@ def test_a_minimum_at_the_end_is_that_end():
     assert tune_rate(noise_only, low=0.01, high=0.1).rate == pytest.approx(0.01, rel=2e-3)
 
 
+def test_a_minimum_between_the_end_and_its_neighbour_is_found():
+    """One step with rate 1 is exact; the grid of the interval has a point at either side of it, the end among them."""
+    for low, high in ((0.97, 3.0), (0.01, 1.03)):
+        assert tune_rate(experiment_of(mu=1.0, L=1.0), low=low, high=high).rate == pytest.approx(1.0, rel=3e-3)
+
+
 def test_other_quantities_and_engines():
     experiment = experiment_of(rounds=3, mu=2.0, L=4.0, noise_sq=0.1)
     by_gradient = tune_rate(experiment, quantity="gradient_norm_sq")
