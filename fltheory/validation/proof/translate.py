@@ -19,6 +19,7 @@ from sympy.core.relational import Equality, GreaterThan, Relational, StrictGreat
 from fltheory.bounds.algebra import BigO, Pos
 from fltheory.bounds.quantities import Domain
 from fltheory.errors import FltheoryError
+from fltheory.validation.proof.polynomials import Converter, NotPolynomial, longer
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 
 MOST_CASES = 128
@@ -55,7 +56,7 @@ def sequents(hypotheses: Iterable[Relational], goal: Relational, domains: Mappin
     """
     given = [_with_few_cases(_checked(relation)) for relation in hypotheses]
     claim = _with_few_cases(_checked(goal))
-    if sum(relation.count_ops() for relation in (*given, claim)) > MOST_OPERATIONS:
+    if longer((*given, claim), MOST_OPERATIONS):
         raise Untranslatable(f"more than {MOST_OPERATIONS} operations")
     found = []
     for known, claimed in itertools.islice(_cases([*given], claim), MOST_CASES + 1):
@@ -202,7 +203,8 @@ def _polynomial(
     ring = ring_of(symbol.name for symbol in symbols)
     nonnegative = {s.name for s in symbols if domains.get(s, Domain.REAL).low is not None}
     declared = [fact for s in symbols for fact in _declared(s, domains.get(s, Domain.REAL))]
-    parts = [_fraction(relation, ring) for relation in (*declared, *known, goal)]
+    convert = Converter(ring)
+    parts = [_fraction(relation, ring, convert) for relation in (*declared, *known, goal)]
     unclear: list[Any] = []
     certain: list[Any] = []
     for _, factors, _ in parts:
@@ -240,7 +242,7 @@ _Part = tuple[Any, list[tuple[Any, int]], Sign]
 """Numerator, factors of the denominator with their powers, and what is said about the quotient."""
 
 
-def _fraction(relation: Relational, ring: Any) -> _Part:
+def _fraction(relation: Relational, ring: Any, convert: Converter) -> _Part:
     """Return a relation as a quotient that is nonnegative, positive or zero."""
     backward = isinstance(relation, GreaterThan | StrictGreaterThan)
     left, right = (relation.rhs, relation.lhs) if backward else (relation.lhs, relation.rhs)
@@ -251,15 +253,20 @@ def _fraction(relation: Relational, ring: Any) -> _Part:
         sign = Sign.POSITIVE
     elif not isinstance(relation, sp.Le | sp.Ge):
         raise Untranslatable(f"{relation} is no inequality")
-    top, bottom = sp.fraction(sp.together(right - left))
-    numerator = _element(top, ring)
+    try:
+        numerator, bottom = convert(right - left), sp.Integer(1)
+    except NotPolynomial:
+        top, bottom = sp.fraction(sp.together(right - left))
+        numerator = _element(top, convert)
+    if len(numerator) > LARGEST:
+        raise Untranslatable(f"a polynomial with {len(numerator)} terms")
     if sign is Sign.ZERO and 1 < len(numerator) <= _SMALL:
         # A square is zero where its root is.
         numerator = math.prod((factor for factor, _ in _factored(numerator)[1]), start=ring.one)
     factors: dict[Any, int] = {}
     for part in sp.Mul.make_args(bottom):
         base, power = part.as_base_exp()
-        whole = _element(base, ring)
+        whole = _element(base, convert)
         constant, pieces = _factored(whole)
         numerator = numerator.quo_ground(constant ** int(power))
         for piece, times in pieces:
@@ -300,14 +307,11 @@ def _spread(polynomial: Any, ring: Any, used: list[int]) -> Any:
     return ring.from_dict(made)
 
 
-def _element(expression: Any, ring: Any) -> Any:
+def _element(expression: Any, convert: Converter) -> Any:
     try:
-        made = ring.from_expr(expression)
-    except (ValueError, TypeError) as error:
+        return convert(expression)
+    except NotPolynomial as error:
         raise Untranslatable(f"{expression} is no polynomial") from error
-    if len(made) > LARGEST:
-        raise Untranslatable(f"a polynomial with {len(made)} terms")
-    return made
 
 
 def _plain_sign(factor: Any, nonnegative: set[str]) -> int:
