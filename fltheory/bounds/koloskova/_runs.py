@@ -30,8 +30,8 @@ The number of iterations is that of local steps: :math:`t` counts the mean model
 last. For local SGD (FedAvg) :math:`\tau` is the number of local steps and :math:`p = 1`; for gossip SGD it is that of
 one pass through the sequence of matrices, and :math:`1 - p` is the squared norm of their product off the mean. Where
 the matrix of a round is drawn, :math:`\tau` is the number of local steps of a round, and :math:`1 - p` the largest
-eigenvalue of :math:`\mathbb E W^\top W` off the mean. Nothing else changes: matrices do not depend on the noise, so that
-the parts above stay uncorrelated, and no draw expands what is off the mean.
+eigenvalue of :math:`\mathbb E W^\top W` off the mean. Nothing else changes: matrices do not depend on the noise, so
+that the parts above stay uncorrelated, and no draw expands what is off the mean.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ block contract by :math:`\prod(1-\omega_t)^2`, so that Assumption 4 holds with :
 the block after it need not be over, and its last matrix may be the mean. Two matrices in each of one to two blocks, two
 or three clients.
 
-Where matrices are drawn, each of them is :math:`W^{(t)}` with a chance :math:`c`, and otherwise nobody communicates; both
-are followed, and the block contracts by :math:`\prod(1 - c + c(1-\omega_t)^2)` in expectation.
+Where matrices are drawn, each of them is :math:`W^{(t)}` with a chance :math:`c`, and otherwise nobody communicates;
+both are followed, and the block contracts by :math:`\prod(1 - c + c(1-\omega_t)^2)` in expectation.
 """
 
 from __future__ import annotations

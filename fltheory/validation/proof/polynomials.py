@@ -6,6 +6,7 @@ are those of polynomials, and what occurs several times in the relations of a pr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,13 @@ class Converter:
     names
         Which symbols of the ring stand for others.
 
+    Attributes
+    ----------
+    quotients
+        Expressions that are no polynomials, with what has been found of them.
+    zero, one
+        Polynomials that are constant.
+
     Examples
     --------
     >>> from fltheory.validation.proof.sequent import ring_of
@@ -40,6 +48,8 @@ class Converter:
         self._known: dict[Any, Any] = dict(generators)
         for symbol, other in (names or {}).items():
             self._known[symbol] = generators[other]
+        self.quotients: dict[Any, Any] = {}
+        self.zero, self.one = ring.zero, ring.one
 
     def __call__(self, expression: Any) -> Any:
         """Return the polynomial; raises :class:`NotPolynomial` if the expression is none as it is written."""
@@ -67,6 +77,43 @@ class Converter:
         if isinstance(expression, sp.Pow) and expression.exp.is_Integer and expression.exp >= 0:
             return self(expression.base) ** int(expression.exp)
         raise NotPolynomial(str(type(expression).__name__))
+
+
+_PRIMES = [sp.prime(number) for number in range(5, 105)]
+"""Values at which polynomials are compared."""
+
+
+def divides(piece: Any, polynomial: Any) -> bool:
+    """Return whether a polynomial with whole coefficients, irreducible, divides another.
+
+    Where it does not, the values at one place tell, as a rule; it is divided only if they do not.
+
+    >>> from fltheory.validation.proof.sequent import ring_of
+    >>> x, y = ring_of(["x", "y"]).gens
+    >>> divides(x + y, x**2 - y**2), divides(x + y, x**2 + y**2)
+    (True, False)
+    """
+    if not polynomial:
+        return True
+    if polynomial.is_ground:
+        return False
+    if piece.ring.ngens <= len(_PRIMES) and all(value.denominator == 1 for value in piece.values()):
+        common = math.lcm(*(int(value.denominator) for value in polynomial.values()))
+        if _value(polynomial, common) % _value(piece, 1):
+            return False
+    return not polynomial.rem(piece)
+
+
+def _value(polynomial: Any, factor: int) -> int:
+    """Return the value of a polynomial times a number at one place; 1 in place of 0, which divides everything."""
+    total = 0
+    for monomial, value in polynomial.terms():
+        term = int(value.numerator) * (factor // int(value.denominator))
+        for place, power in enumerate(monomial):
+            if power:
+                term *= _PRIMES[place] ** power
+        total += term
+    return total or 1
 
 
 def longer(expressions: Any, most: int) -> bool:
