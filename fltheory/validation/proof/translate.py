@@ -8,6 +8,7 @@ negative. Integers are taken for real numbers, which proves more.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,9 @@ LARGEST = 20_000
 
 _SMALL = 40
 """Terms of an equation that is looked at for powers."""
+
+_SHORT = 300
+"""Operations in a sum up to which SymPy sees by itself that nothing is left of it."""
 
 _SPLIT = (sp.Max, sp.Min, sp.Abs, Pos)
 
@@ -255,13 +259,14 @@ def _fraction(relation: Relational, ring: Any, convert: Converter) -> _Part:
         raise Untranslatable(f"{relation} is no inequality")
     try:
         numerator, factors = _quotient(right - left, convert)
-        plain = sign is not Sign.ZERO or not 1 < len(numerator) <= _SMALL
     except NotPolynomial:
-        plain = False
-    if not plain:
-        numerator, factors = _together(right - left, sign, convert)
+        numerator, factors = _together(right - left, convert)
     if len(numerator) > LARGEST:
         raise Untranslatable(f"a polynomial with {len(numerator)} terms")
+    if sign is Sign.ZERO and 1 < len(numerator) <= _SMALL:
+        # A square is zero where its root is.
+        scale = math.lcm(*(int(value.denominator) for value in numerator.values()))
+        numerator = math.prod((factor for factor, _ in _factored(numerator)[1]), start=ring.one).quo_ground(scale)
     left_over = []
     for factor, times in sorted(factors.items(), key=lambda item: str(item[0])):
         count = times
@@ -275,13 +280,10 @@ def _fraction(relation: Relational, ring: Any, convert: Converter) -> _Part:
     return numerator, left_over, sign
 
 
-def _together(difference: Any, sign: Sign, convert: Converter) -> tuple[Any, dict[Any, int]]:
+def _together(difference: Any, convert: Converter) -> tuple[Any, dict[Any, int]]:
     """Return a numerator, and irreducible factors of the denominator with their powers."""
-    top, bottom = sp.fraction(sp.together(difference))
+    top, bottom = _printed(difference)
     numerator = _element(top, convert)
-    if sign is Sign.ZERO and 1 < len(numerator) <= _SMALL:
-        # A square is zero where its root is.
-        numerator = math.prod((factor for factor, _ in _factored(numerator)[1]), start=numerator.ring.one)
     factors: dict[Any, int] = {}
     for part in sp.Mul.make_args(bottom):
         base, power = part.as_base_exp()
@@ -292,6 +294,13 @@ def _together(difference: Any, sign: Sign, convert: Converter) -> tuple[Any, dic
     return numerator, factors
 
 
+@functools.lru_cache(maxsize=1024)
+def _printed(difference: Any) -> tuple[Any, Any]:
+    """Return both parts of a quotient; the same relation is a hypothesis of many problems."""
+    top, bottom = sp.fraction(sp.together(difference))
+    return top, bottom
+
+
 _Quotient = tuple[Any, dict[Any, int]]
 """Numerator, and irreducible factors of the denominator with their powers; nothing has been cancelled."""
 
@@ -300,7 +309,7 @@ def _quotient(expression: Any, convert: Converter) -> _Quotient:
     """Return what :func:`_together` returns, much faster; raises :class:`NotPolynomial` where the two may differ.
 
     Where SymPy cancels what is the same in both parts of a quotient, nothing says any more that it is not zero.
-    Products in which something can be cancelled, and sums of which nothing is left, are left to SymPy.
+    Products in which something can be cancelled, and short sums of which nothing is left, are left to SymPy.
     """
     try:
         return convert(expression), {}
@@ -310,6 +319,8 @@ def _quotient(expression: Any, convert: Converter) -> _Quotient:
     if found is None:
         if isinstance(expression, sp.Add):
             found = _sum([_quotient(part, convert) for part in expression.args], convert)
+            if found[0].is_ground and not longer([expression], _SHORT):
+                raise NotPolynomial
         elif isinstance(expression, sp.Mul):
             found = _product([_quotient(part, convert) for part in expression.args], convert)
         elif isinstance(expression, sp.Pow) and expression.exp.is_Integer:
@@ -331,8 +342,6 @@ def _sum(parts: Sequence[_Quotient], convert: Converter) -> _Quotient:
             if times > factors.get(piece, 0):
                 numerator = numerator * piece ** (times - factors.get(piece, 0))
         total = total + numerator
-    if common and total.is_ground:
-        raise NotPolynomial
     return total, common
 
 
