@@ -202,7 +202,7 @@ def test_exact_moments_of_drawn_matrices_are_means_over_all_sequences(algorithm)
 
 @pytest.mark.parametrize("engine", ["reference", "monte_carlo"])
 def test_drawn_matrices_agree_with_exact_moments(engine):
-    """Level 0.999 over all rounds, for gap, consensus distance, and uploads within five standard errors."""
+    """Level 0.999 over all rounds, for gap and consensus distance; as many uploads in every round."""
     made = experiment_of(GossipSGD.random_pairs(4), local_steps=1, rounds=5)
     record = Record(consensus=True)
     exact = simulate(made, engine="exact", record=record)
@@ -210,8 +210,8 @@ def test_drawn_matrices_agree_with_exact_moments(engine):
     for curve in ("gap", "consensus_sq"):
         band, truth = sampled.band(curve, level=0.999), exact.curve(curve)[0]
         assert np.all((band.low[1:] - 1e-12 <= truth[1:]) & (truth[1:] <= band.high[1:] + 1e-12)), curve
-    np.testing.assert_array_equal(exact.uplink_bits[0], 2 * 2 * 32 * np.arange(6))  # one pair, both ways
-    np.testing.assert_array_equal(sampled.uplink_bits, np.broadcast_to(exact.uplink_bits, sampled.uplink_bits.shape))
+    for found in (exact, sampled):  # one pair, both ways
+        np.testing.assert_allclose(found.uplink_bits - 2 * 2 * 32 * np.arange(6.0), 0.0, atol=1e-9)
 
 
 def test_a_matrix_that_is_certain_is_the_only_one():
