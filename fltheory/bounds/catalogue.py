@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -133,7 +134,14 @@ def select_one(id_: str, folders: Iterable[Path] = ()) -> Entry:
 
 
 def _entry(path: Path) -> Entry | None:
-    """Return the claim of a file, read from its text; ``None`` for a file that states none.
+    """Return the claim of a file, read from its text unless it is as before; ``None`` for a file that states none."""
+    state = path.stat()
+    return _read(path, state.st_mtime_ns, state.st_size)
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(path: Path, changed: int, size: int) -> Entry | None:
+    """Return the claim of a file that was changed at a time, and has a size.
 
     Only the assignment to ``claim`` and what follows it is parsed, so that listing all claims stays quick.
     """

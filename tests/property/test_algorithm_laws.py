@@ -46,7 +46,11 @@ VARIANTS = {
     "fedopt": [{"rule": "adagrad", "second_start": 0.0}, {"rule": "yogi"}, {"bias_correction": True}],
     "fednova": [{"prox": 0.5, "server_momentum": 0.5}, {"effective_steps": 2.0}],
     "fedprox": [{"prox": 0.0}],
-    "gossip-sgd": [{"mixing": "ring"}, {"mixing": ["ring", "identity"]}],
+    "gossip-sgd": [
+        {"mixing": "ring"},
+        {"mixing": ["ring", "identity"]},
+        {"mixing": ["ring", "mean"], "probabilities": [0.4, 0.6]},
+    ],
     "mime": [{"momentum": 0.0}],
     "mimelite": [{"momentum": 0.0}],
     "pfedme": [{"reset_inner": False}],

@@ -25,12 +25,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fltheory._internal.arguments import Floats
 from fltheory.bounds.claim import Instances
 from fltheory.bounds.space import Choice, Integer, Integers, Parameter, Params, Real, Space
+from fltheory.problems.problem import norm_sq
 
 
 class Sent(NamedTuple):
@@ -80,8 +83,23 @@ RUNS: Mapping[str, Parameter] = {
 SPACE = Space(RUNS)
 
 
-def run(point: Params, books: str, *, compressed: bool = True, rates: Any = None) -> dict[str, Any]:
-    """Return models, residuals and messages of a run of Algorithm 1; ``rates`` gives every round its own rate."""
+STATE = ("server", "client", "virtual", "residual_k", "residual")
+"""What a round leaves to the next one."""
+
+
+def run(
+    point: Params,
+    books: str,
+    *,
+    compressed: bool = True,
+    rates: Any = None,
+    first: int = 0,
+    before: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return models, residuals and messages of a run of Algorithm 1; ``rates`` gives every round its own rate.
+
+    Given what the rounds ``before`` the ``first`` one have left, the run goes on from there.
+    """
     clients, count = point["N"], asked_for(point["q"], point["d"])
 
     def st(values: Any) -> Any:
@@ -90,8 +108,10 @@ def run(point: Params, books: str, *, compressed: bool = True, rates: Any = None
     copy = point["start"]
     models, copies, averages = [copy], [copy], [copy]
     own, rest = [[0 * copy] * clients], [0 * copy]
+    if before is not None:
+        models, copies, averages, own, rest = ([before[name][-1]] for name in STATE)
     inputs, gradients, coefficients = [], [], []
-    for index in range(point["T"]):
+    for index in range(first, point["T"]):
         rate = point["eta"] if rates is None else rates[index]
         total, moved, left, seen, used = 0 * copy, 0 * copy, [], [], []
         for k in range(clients):
@@ -136,6 +156,42 @@ def run(point: Params, books: str, *, compressed: bool = True, rates: Any = None
         "gradient": gradients,
         "steps": np.asarray(point["s"]),
     }
+
+
+@dataclass(slots=True)
+class Course:
+    """A run as far as it has come, from where a longer one goes on.
+
+    Parameters
+    ----------
+    state
+        What the last round has left.
+    rates
+        Rates of its rounds.
+    distances
+        Squared distances of the model before every round, and after the last one.
+    gradients
+        Squared gradients of all local steps.
+    """
+
+    state: dict[str, Any] | None = None
+    rates: Any = ()
+    distances: list[Any] = field(default_factory=list)
+    gradients: list[Any] = field(default_factory=list)
+
+
+def followed(course: Course, point: Params, books: str, rates: Any, minimiser: Any) -> tuple[Floats, Floats]:
+    """Return squared distances and squared gradients of a run, of which the rounds in its course are known."""
+    known = len(course.rates)
+    if known > len(rates) or not np.array_equal(course.rates, rates[:known]):
+        course.state, course.distances, course.gradients, known = None, [], [], 0
+    found = run(point, books, rates=rates, first=known, before=course.state)
+    distances = norm_sq(np.stack(found["server"]) - minimiser)
+    course.distances += [distances[1:] if known else distances]
+    if len(rates) > known:
+        course.gradients += [norm_sq(np.array(found["gradient"])[:, :, : point["E"]])]
+    course.state, course.rates = {name: found[name][-1:] for name in STATE}, np.array(rates)
+    return np.concatenate(course.distances), np.concatenate(course.gradients)
 
 
 def runs_with(books: str, *, compressed: bool = True) -> Instances:

@@ -111,7 +111,7 @@ from fltheory.bounds.quantities import family, scalar
 from fltheory.bounds.space import Choice, Integer, Parameter, Params, Real, Space
 from fltheory.bounds.symbols import E, G_sq, L, N, k, mu, p, t, tau
 from fltheory.communication.compression import SparseTernary
-from fltheory.problems.problem import Origin, norm_sq
+from fltheory.problems.problem import Origin
 
 A = family(
     "A_at",
@@ -210,11 +210,11 @@ def realise(
     }
 
 
-def realise_books(point: Params, *, books: str) -> dict[str, Any]:
+def realise_books(point: Params, *, books: str, courses: dict[Any, _compressor.Course]) -> dict[str, Any]:
     """Return the quantities at the end of a run with another way of keeping the books; everybody takes all steps.
 
     The distance goes up and down, so its mean over the second half is taken, where the bound is at most four times
-    that of the last round.
+    that of the last round. ``courses`` are the runs so far, since those of a sweep only differ in their lengths.
     """
     (problem, start), rounds = _runs.quadratics(point), int(point["T"])
     planned = _runs.plan(point, problem, rounds)
@@ -232,9 +232,11 @@ def realise_books(point: Params, *, books: str) -> dict[str, Any]:
         "centre": -problem.linear / problem.hessian,
         "start": start,
     }
-    found = _compressor.run(run, books, rates=rates)
-    distances = norm_sq(np.stack(found["server"]) - problem.objective().w_star)
-    gradients = norm_sq(np.array(found["gradient"])[:, :, : point["E"]])
+    fixed = tuple(
+        (name, np.asarray(run[name]).tobytes()) for name in ("N", "d", "E", "q", "curvature", "centre", "start")
+    )
+    course = courses.setdefault((*fixed, problem.weights.tobytes()), _compressor.Course())
+    distances, gradients = _compressor.followed(course, run, books, rates, problem.objective().w_star)
     env |= {"G_sq": float(gradients.max()), "gradient_sq": gradients.ravel(), "start_sq": distances[0]}
     last = {name: np.ravel(value)[-1] for name, value in theorem_1.constants(planned, env).items()}
     return env | last | {"distance_sq": float(distances[rounds // 2 + 1 :].mean())}
@@ -317,7 +319,7 @@ def _other_books(books: str) -> Sweeps:
     return Sweeps(
         instances=Instances(
             space=always,
-            realise=functools.partial(realise_books, books=books),
+            realise=functools.partial(realise_books, books=books, courses={}),
             method=Method.EXACT,
             rational=False,
         ),

@@ -8,6 +8,10 @@ both axes. After :math:`\tau - 1` local steps a complete graph mixes with :math:
 that the mean model depends on, so that a step is a matrix on their first and second moments, with the sum of the gaps
 so far; powers of a block's matrix bracket the number of iterations to an accuracy.
 
+Where matrices are drawn, clients get the mean after :math:`\tau` local steps if a coin shows so, with probability
+:math:`p`, and nobody communicates otherwise: of all laws with this :math:`p` the one with the rarest communication.
+Coins do not depend on the models, so that expected moments are again mapped by a matrix.
+
 The step size is the one of the proof: at most :math:`\frac1d = \frac p{96\sqrt3\tau L}`, and such that what the noise
 and what the drift add, with the constants of the proof, are at most :math:`\frac\epsilon6`.
 """
@@ -88,12 +92,15 @@ class _Axis:
         """The moments at the start."""
         return np.array([self.start**2] * 3 + [self.start] * 2 + [1.0, 0.0])
 
-    def block(self, size: float, spread: float, steps: int, mixing: float, forget: float) -> Floats:
-        """Return the matrix of a block: steps, the last of which is followed by mixing."""
+    def block(
+        self, size: float, spread: float, steps: int, mixing: float, forget: float, chance: float = 1.0
+    ) -> Floats:
+        """Return the matrix of a block: steps, the last of which is followed by mixing, with some chance."""
         local = self._map(np.diag([1 - size * h for h in self.curvature]), size * self.pull, spread)
         local[6] = forget * np.eye(7)[6] + self.gap
         near, far = (1 + mixing) / 2, (1 - mixing) / 2
         meet = self._map(np.array([[near, far], [far, near]]), 0.0, 0.0)
+        meet = chance * meet + (1 - chance) * np.eye(7)
         return np.asarray(meet @ np.linalg.matrix_power(local, steps))
 
     @staticmethod
@@ -123,8 +130,8 @@ def step_size(point: Params, *, accuracy: float) -> float:
     return float(size)
 
 
-def realise(point: Params, *, strongly: bool) -> dict[str, Any]:
-    """Return the number of iterations to an accuracy."""
+def realise(point: Params, *, strongly: bool, drawn: bool = False) -> dict[str, Any]:
+    """Return the number of iterations to an accuracy, with matrices that are ``drawn`` or used in turn."""
     accuracy, rate, length = 1 / float(point["finer"]), 1 / float(point["inverse"]), int(point["tau"])
     high, far = float(point["L"]), float(point["start"])
     low = high / float(point["condition"]) if strongly else min(high, 8 * accuracy / far**2)
@@ -143,7 +150,8 @@ def realise(point: Params, *, strongly: bool) -> dict[str, Any]:
         last = sum(axis.far @ state for axis, state in zip(axes, states, strict=True))
         return float(total + (low * last if strongly else 0.0))
 
-    powers = [[axis.block(size, spread, length, np.sqrt(1 - rate), forget) for axis in axes]]
+    mixing, chance = (0.0, rate) if drawn else (float(np.sqrt(1 - rate)), 1.0)
+    powers = [[axis.block(size, spread, length, mixing, forget, chance) for axis in axes]]
     first = [axis.first for axis in axes]
 
     def after(states: list[Floats], level: int) -> list[Floats]:
@@ -172,6 +180,7 @@ def realise(point: Params, *, strongly: bool) -> dict[str, Any]:
     }
 
 
-def instances(*, strongly: bool) -> Instances:
-    """Return instances of one of both cases."""
-    return Instances(space=SPACE, realise=partial(realise, strongly=strongly), method=Method.EXACT, rational=False)
+def instances(*, strongly: bool, drawn: bool = False) -> Instances:
+    """Return instances of one of both cases, with matrices that are ``drawn`` or used in turn."""
+    made = partial(realise, strongly=strongly, drawn=drawn)
+    return Instances(space=SPACE, realise=made, method=Method.EXACT, rational=False)

@@ -28,7 +28,10 @@ form of Lemma 8, times :math:`w_t` and added up, :math:`3LX` takes at most :math
 
 The number of iterations is that of local steps: :math:`t` counts the mean model before every local step and after the
 last. For local SGD (FedAvg) :math:`\tau` is the number of local steps and :math:`p = 1`; for gossip SGD it is that of
-one pass through the sequence of matrices, and :math:`1 - p` is the squared norm of their product off the mean.
+one pass through the sequence of matrices, and :math:`1 - p` is the squared norm of their product off the mean. Where
+the matrix of a round is drawn, :math:`\tau` is the number of local steps of a round, and :math:`1 - p` the largest
+eigenvalue of :math:`\mathbb E W^\top W` off the mean. Nothing else changes: matrices do not depend on the noise, so
+that the parts above stay uncorrelated, and no draw expands what is off the mean.
 """
 
 from __future__ import annotations
@@ -64,17 +67,24 @@ def contraction(facts: Facts) -> tuple[int, float]:
     steps, algorithm = facts.local_steps, facts.algorithm
     if not isinstance(algorithm, GossipSGD):
         return steps, 1.0
-    number = facts.num_clients
-    product = np.eye(number)
-    for index in range(len(algorithm.mixing)):
-        product = algorithm.matrix(index, facts.problem.weights) @ product
-    rate = 1.0 - float(np.linalg.norm(product - np.full((number, number), 1.0 / number), 2)) ** 2
+    number, count = facts.num_clients, len(algorithm.mixing)
+    matrices = [algorithm.matrix(index, facts.problem.weights) for index in range(count)]
+    mean = np.full((number, number), 1.0 / number)
+    if algorithm.probabilities:
+        count = 1  # every draw is a block of its own
+        square = sum(chance * w.T @ w for chance, w in zip(algorithm.probabilities, matrices, strict=True))
+        rate = 1.0 - float(np.linalg.eigvalsh(square - mean)[-1])
+    else:
+        product = np.eye(number)
+        for matrix in matrices:
+            product = matrix @ product
+        rate = 1.0 - float(np.linalg.norm(product - mean, 2)) ** 2
     if rate <= 1e-12:
         raise NotApplicable(
             "Assumption 4 does not hold: the mixing matrices never bring all clients together (p = 0); use a connected "
             "graph, or matrices that are connected together"
         )
-    return steps * len(algorithm.mixing), rate
+    return steps * count, rate
 
 
 def heterogeneity(facts: Facts) -> tuple[float, float]:
@@ -205,7 +215,7 @@ SPACE = Space(
         "n": Integer(1, 3),
         "K": Integer(1, 2),
         "rounds": Integer(2, 40),
-        "matrices": Choice(("ring", "mean", "identity-mean", "lazy")),
+        "matrices": Choice(("ring", "mean", "identity-mean", "lazy", "coin", "pairs")),
         "weight": Real(0.05, 1, log=True),
         "condition": Real(1, 100, log=True),
         "curvature": Real(0, 1, shape=("n", 2)),
@@ -237,6 +247,10 @@ def algorithm(point: Params) -> GossipSGD:
     number, weight = int(point["n"]), float(point["weight"])
     if point["matrices"] == "lazy":
         return GossipSGD(mixing=[((1 - weight) * np.eye(number) + weight / number).tolist()])
+    if point["matrices"] == "coin":
+        return GossipSGD(mixing=["identity", "mean"], probabilities=[1 - weight, weight])
+    if point["matrices"] == "pairs":
+        return GossipSGD.random_pairs(number) if number > 1 else GossipSGD()
     return GossipSGD(mixing=point["matrices"].split("-"))
 
 

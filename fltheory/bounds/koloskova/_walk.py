@@ -6,6 +6,9 @@ what is off the mean by :math:`1 - \omega_t`; with :math:`\omega_t = 0` clients 
 block contract by :math:`\prod(1-\omega_t)^2`, so that Assumption 4 holds with :math:`1 - p` as large as that or larger;
 the block after it need not be over, and its last matrix may be the mean. Two matrices in each of one to two blocks, two
 or three clients.
+
+Where matrices are drawn, each of them is :math:`W^{(t)}` with a chance :math:`c`, and otherwise nobody communicates;
+both are followed, and the block contracts by :math:`\prod(1 - c + c(1-\omega_t)^2)` in expectation.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ def walk(point: Params) -> dict[str, Any]:
     number, length, share = made.number, int(point["tau"]), point["q"]
     steps = length + int(point["beyond"] % length)
     weights = point["omega"]
-    kept = np.prod([(1 - weights[k]) ** 2 for k in range(length)])
+    met = point.get("chance", 1)
+    kept = np.prod([1 - met + met * (1 - weights[k]) ** 2 for k in range(length)])
     if not kept < 1:
         raise Rejected("the block does not contract")
     rate = (1 - kept) * point["part"]
@@ -50,7 +54,11 @@ def walk(point: Params) -> dict[str, Any]:
         centre = state.sum(axis=1) / number
         gaps.append((chances * made.objective(centre)).sum())
         state, chances = _next(made, state, chances, sizes[k], noisy)
-        state = mixed(state, weights[k])
+        if met == 1:
+            state = mixed(state, weights[k])
+        else:
+            state = np.concatenate([mixed(state, weights[k]), state])
+            chances = np.concatenate([met * chances, (1 - met) * chances])
     minimum = made.objective(made.x_star)
     best = [made.x_star] * number
     _, gradients = made.gradients(best)

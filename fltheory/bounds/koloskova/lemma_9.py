@@ -12,7 +12,8 @@ it were not correlated with the rest, :math:`\partial F(X^{(j)}, \xi^{(j)}) - \p
 f(X^\star)`, although both depend on the same :math:`\xi^{(j)}`; in Lemma 8 the same constant 1 cannot be had. Here
 there is room: what the block contracts, it contracts of the noise too, and the other terms have large constants. The
 statement survived all runs here; form ``published@proof`` is the statement for the larger steps that the last line of
-the proof needs, :math:`\eta_t \le \frac p{12\sqrt2\tau L}`.
+the proof needs, :math:`\eta_t \le \frac p{12\sqrt2\tau L}`, and form ``published@drawn`` has matrices that are drawn,
+with the expectation over them too.
 
 **Derivation of the corrected form**, which a complete proof gives: :math:`6\bar\sigma^2` in place of
 :math:`\bar\sigma^2`, for steps up to :math:`\frac p{12\sqrt2\tau L}`. Off the mean, :math:`X^{(t)} = P + S + N` with
@@ -28,6 +29,8 @@ There are at most :math:`2\tau` steps, so that :math:`\mathbb E\|S\|^2 \le 2\tau
 \sum_j\eta_j^2n\bigl(3\bar\sigma^2 + \frac32\cdot2(L^2\Xi_j + 2Lg_j)\bigr)`. Together :math:`\frac{12\tau}p + 6 \le
 \frac{18\tau}p` times :math:`L^2\Xi_j + 2Lg_j`, :math:`\frac{12\tau}p\bar\zeta^2` and :math:`6\bar\sigma^2`; and
 :math:`\frac{18\tau}pL^2\eta_j^2 \le \frac p{16\tau}` for the steps allowed.
+
+Matrices that are drawn change nothing in this, as they do not depend on the noise, and none of them expands.
 
 Instances: see :mod:`fltheory.bounds.koloskova._walk`.
 
@@ -106,6 +109,7 @@ def limit(divisor: Any) -> tuple[Assumption, ...]:
 
 
 LARGER = Instances(space=SPACE, realise=larger)
+DRAWN = Instances(space=Space({**SPACE.parameters, "chance": Real(0.05, 0.95)}), realise=walk)
 
 claim = Claim(
     id="koloskova.lemma-9",
@@ -120,6 +124,12 @@ claim = Claim(
             assumptions=limit(12 * sqrt(2)),
             check=LARGER,
             note="for the larger steps of the last line of the proof",
+        ),
+        Form(
+            variant="published@drawn",
+            statement=recursion(1),
+            check=DRAWN,
+            note="matrices that are drawn at random, with the expectation over them too",
         ),
         Form(
             variant="corrected",

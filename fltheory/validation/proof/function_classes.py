@@ -152,24 +152,24 @@ class Answers:
             points = [(x, g, f) for x, (g, f) in known.items()]
             for (x, g, f), (y, h, e) in itertools.permutations(points, 2):
                 bent = (g - h) ** 2 / high + low * (x - y) ** 2 - 2 * low / high * (h - g) * (y - x)
-                yield sp.expand(f - e - h * (x - y) - bent / (2 * (1 - low / high)))
+                yield f - e - h * (x - y) - bent / (2 * (1 - low / high))
         for nearest in self.proximal.values():
             for (p, _, f), (r, u, e) in itertools.permutations(nearest.values(), 2):
-                yield sp.expand(f - e - u * (p - r))
+                yield f - e - u * (p - r)
         pulled = [one for _, one in self.pulled.values()]
         for one in pulled:
-            yield sp.expand(one.kick * one.away)
+            yield one.kick * one.away
             if alone:
-                yield from (1 - one.kick**2, 1 - one.sign**2, sp.expand(1 - (one.kick - one.sign) ** 2))
+                yield from (1 - one.kick**2, 1 - one.sign**2, 1 - (one.kick - one.sign) ** 2)
         for one, other in itertools.permutations(pulled, 2):
             for force, side in itertools.product((other.kick, other.sign), (1, -1)):
-                yield sp.expand((one.kick - side * force) * one.away)
+                yield (one.kick - side * force) * one.away
 
     def equations(self) -> Iterator[Any]:
         """Yield what is zero, in the same way."""
         for _, one in self.pulled.values():
-            yield sp.expand((one.kick - one.sign) * one.away)
-            yield sp.expand((one.kick - one.sign) * one.sign)
+            yield (one.kick - one.sign) * one.away
+            yield (one.kick - one.sign) * one.sign
 
 
 def _key(family: Kinked, client: int) -> tuple[Any, ...]:

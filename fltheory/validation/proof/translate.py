@@ -8,6 +8,7 @@ negative. Integers are taken for real numbers, which proves more.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from sympy.core.relational import Equality, GreaterThan, Relational, StrictGreat
 from fltheory.bounds.algebra import BigO, Pos
 from fltheory.bounds.quantities import Domain
 from fltheory.errors import FltheoryError
+from fltheory.validation.proof.polynomials import Converter, NotPolynomial, divides, longer
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 
 MOST_CASES = 128
@@ -35,6 +37,9 @@ LARGEST = 20_000
 
 _SMALL = 40
 """Terms of an equation that is looked at for powers."""
+
+_SHORT = 300
+"""Operations in a sum up to which SymPy sees by itself that nothing is left of it."""
 
 _SPLIT = (sp.Max, sp.Min, sp.Abs, Pos)
 
@@ -55,7 +60,7 @@ def sequents(hypotheses: Iterable[Relational], goal: Relational, domains: Mappin
     """
     given = [_with_few_cases(_checked(relation)) for relation in hypotheses]
     claim = _with_few_cases(_checked(goal))
-    if sum(relation.count_ops() for relation in (*given, claim)) > MOST_OPERATIONS:
+    if longer((*given, claim), MOST_OPERATIONS):
         raise Untranslatable(f"more than {MOST_OPERATIONS} operations")
     found = []
     for known, claimed in itertools.islice(_cases([*given], claim), MOST_CASES + 1):
@@ -202,7 +207,8 @@ def _polynomial(
     ring = ring_of(symbol.name for symbol in symbols)
     nonnegative = {s.name for s in symbols if domains.get(s, Domain.REAL).low is not None}
     declared = [fact for s in symbols for fact in _declared(s, domains.get(s, Domain.REAL))]
-    parts = [_fraction(relation, ring) for relation in (*declared, *known, goal)]
+    convert = Converter(ring)
+    parts = [_fraction(relation, ring, convert) for relation in (*declared, *known, goal)]
     unclear: list[Any] = []
     certain: list[Any] = []
     for _, factors, _ in parts:
@@ -240,7 +246,7 @@ _Part = tuple[Any, list[tuple[Any, int]], Sign]
 """Numerator, factors of the denominator with their powers, and what is said about the quotient."""
 
 
-def _fraction(relation: Relational, ring: Any) -> _Part:
+def _fraction(relation: Relational, ring: Any, convert: Converter) -> _Part:
     """Return a relation as a quotient that is nonnegative, positive or zero."""
     backward = isinstance(relation, GreaterThan | StrictGreaterThan)
     left, right = (relation.rhs, relation.lhs) if backward else (relation.lhs, relation.rhs)
@@ -251,19 +257,16 @@ def _fraction(relation: Relational, ring: Any) -> _Part:
         sign = Sign.POSITIVE
     elif not isinstance(relation, sp.Le | sp.Ge):
         raise Untranslatable(f"{relation} is no inequality")
-    top, bottom = sp.fraction(sp.together(right - left))
-    numerator = _element(top, ring)
+    try:
+        numerator, factors = _quotient(right - left, convert)
+    except NotPolynomial:
+        numerator, factors = _together(right - left, convert)
+    if len(numerator) > LARGEST:
+        raise Untranslatable(f"a polynomial with {len(numerator)} terms")
     if sign is Sign.ZERO and 1 < len(numerator) <= _SMALL:
         # A square is zero where its root is.
-        numerator = math.prod((factor for factor, _ in _factored(numerator)[1]), start=ring.one)
-    factors: dict[Any, int] = {}
-    for part in sp.Mul.make_args(bottom):
-        base, power = part.as_base_exp()
-        whole = _element(base, ring)
-        constant, pieces = _factored(whole)
-        numerator = numerator.quo_ground(constant ** int(power))
-        for piece, times in pieces:
-            factors[piece] = factors.get(piece, 0) + int(times) * int(power)
+        scale = math.lcm(*(int(value.denominator) for value in numerator.values()))
+        numerator = math.prod((factor for factor, _ in _factored(numerator)[1]), start=ring.one).quo_ground(scale)
     left_over = []
     for factor, times in sorted(factors.items(), key=lambda item: str(item[0])):
         count = times
@@ -275,6 +278,92 @@ def _fraction(relation: Relational, ring: Any) -> _Part:
         # Where the quotient was printed with it, it is not zero, though it may cancel.
         left_over.append((factor, count))
     return numerator, left_over, sign
+
+
+def _together(difference: Any, convert: Converter) -> tuple[Any, dict[Any, int]]:
+    """Return a numerator, and irreducible factors of the denominator with their powers."""
+    top, bottom = _printed(difference)
+    numerator = _element(top, convert)
+    factors: dict[Any, int] = {}
+    for part in sp.Mul.make_args(bottom):
+        base, power = part.as_base_exp()
+        constant, pieces = _factored(_element(base, convert))
+        numerator = numerator.quo_ground(constant ** int(power))
+        for piece, times in pieces:
+            factors[piece] = factors.get(piece, 0) + int(times) * int(power)
+    return numerator, factors
+
+
+@functools.lru_cache(maxsize=1024)
+def _printed(difference: Any) -> tuple[Any, Any]:
+    """Return both parts of a quotient; the same relation is a hypothesis of many problems."""
+    top, bottom = sp.fraction(sp.together(difference))
+    return top, bottom
+
+
+_Quotient = tuple[Any, dict[Any, int]]
+"""Numerator, and irreducible factors of the denominator with their powers; nothing has been cancelled."""
+
+
+def _quotient(expression: Any, convert: Converter) -> _Quotient:
+    """Return what :func:`_together` returns, much faster; raises :class:`NotPolynomial` where the two may differ.
+
+    Where SymPy cancels what is the same in both parts of a quotient, nothing says any more that it is not zero.
+    Products in which something can be cancelled, and short sums of which nothing is left, are left to SymPy.
+    """
+    try:
+        return convert(expression), {}
+    except NotPolynomial:
+        pass
+    found: _Quotient | None = convert.quotients.get(expression)
+    if found is None:
+        if isinstance(expression, sp.Add):
+            found = _sum([_quotient(part, convert) for part in expression.args], convert)
+            if found[0].is_ground and not longer([expression], _SHORT):
+                raise NotPolynomial
+        elif isinstance(expression, sp.Mul):
+            found = _product([_quotient(part, convert) for part in expression.args], convert)
+        elif isinstance(expression, sp.Pow) and expression.exp.is_Integer:
+            found = _power(_quotient(expression.base, convert), int(expression.exp), convert)
+        else:
+            raise NotPolynomial
+        convert.quotients[expression] = found
+    return found
+
+
+def _sum(parts: Sequence[_Quotient], convert: Converter) -> _Quotient:
+    common: dict[Any, int] = {}
+    for _, factors in parts:
+        for piece, times in factors.items():
+            common[piece] = max(common.get(piece, 0), times)
+    total = convert.zero
+    for numerator, factors in parts:
+        for piece, times in common.items():
+            if times > factors.get(piece, 0):
+                numerator = numerator * piece ** (times - factors.get(piece, 0))
+        total = total + numerator
+    return total, common
+
+
+def _product(parts: Sequence[_Quotient], convert: Converter) -> _Quotient:
+    numerator, factors = convert.one, dict[Any, int]()
+    for place, (above, below) in enumerate(parts):
+        numerator = numerator * above
+        others = [other for number, (other, _) in enumerate(parts) if number != place and not other.is_ground]
+        for piece, times in below.items():
+            if any(divides(piece, other) for other in others):
+                raise NotPolynomial
+            factors[piece] = factors.get(piece, 0) + times
+    return numerator, factors
+
+
+def _power(part: _Quotient, power: int, convert: Converter) -> _Quotient:
+    numerator, factors = part
+    if power >= 0:
+        return numerator**power, {piece: times * power for piece, times in factors.items()}
+    constant, pieces = _factored(numerator)
+    top = math.prod((piece ** (-times * power) for piece, times in factors.items()), start=convert.one)
+    return top.quo_ground(constant**-power), {piece: -times * power for piece, times in pieces}
 
 
 def _factored(polynomial: Any) -> tuple[Any, list[tuple[Any, int]]]:
@@ -300,14 +389,11 @@ def _spread(polynomial: Any, ring: Any, used: list[int]) -> Any:
     return ring.from_dict(made)
 
 
-def _element(expression: Any, ring: Any) -> Any:
+def _element(expression: Any, convert: Converter) -> Any:
     try:
-        made = ring.from_expr(expression)
-    except (ValueError, TypeError) as error:
+        return convert(expression)
+    except NotPolynomial as error:
         raise Untranslatable(f"{expression} is no polynomial") from error
-    if len(made) > LARGEST:
-        raise Untranslatable(f"a polynomial with {len(made)} terms")
-    return made
 
 
 def _plain_sign(factor: Any, nonnegative: set[str]) -> int:

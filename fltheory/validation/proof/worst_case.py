@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +29,7 @@ from fltheory.validation.evaluate import defined
 from fltheory.validation.proof import instances
 from fltheory.validation.proof.certificate import Hypotheses
 from fltheory.validation.proof.function_classes import Answers, any_functions
+from fltheory.validation.proof.polynomials import Converter, NotPolynomial, longer
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 from fltheory.validation.proof.translate import Untranslatable
 from fltheory.validation.verdict import Strength
@@ -312,10 +313,9 @@ def _sequents(
     """Yield the problems along one path; what the code has compared has to be numbers, not coordinates."""
     unit = [sp.Symbol(UNIT)] if alone else []
     symbols = [*vectors, *unit, *answers.numbers]
-    names = {symbol: sp.Symbol(symbol.name) for symbol in symbols}
-    ring = ring_of(symbol.name for symbol in symbols)
-    count = len(vectors) + len(unit)
-    read = functools.partial(_fact, ring=ring, names=names, count=count, alone=alone)
+    made = _Polynomials(symbols, len(vectors) + len(unit), alone=alone)
+    ring, count = made.ring, made.count
+    read = functools.partial(_fact, made=made)
     facts = [read(sp.Ge(e, 0, evaluate=False)) for e in answers.inequalities(alone=alone)]
     facts += [read(sp.Eq(e, 0, evaluate=False)) for e in answers.equations()]
     if alone:
@@ -379,20 +379,21 @@ def _directed(fact: Fact, count: int) -> bool:
     return any(sum(monomial[:count]) == 1 for monomial in fact.polynomial.monoms())
 
 
-def _fact(relation: Relational, *, ring: Any, names: Mapping[Any, Any], count: int, alone: bool) -> Fact:
+def _fact(relation: Relational, *, made: _Polynomials) -> Fact:
     """Return a relation as a polynomial that is zero or not negative."""
     if isinstance(relation, Equality):
-        return Fact(_element(relation.lhs - relation.rhs, ring, names, count, alone=alone), Sign.ZERO)
+        return Fact(made.difference(relation.lhs, relation.rhs), Sign.ZERO)
     if isinstance(relation, sp.Ge | sp.Gt):
         low, high = relation.rhs, relation.lhs
     elif isinstance(relation, sp.Le | sp.Lt):
         low, high = relation.lhs, relation.rhs
     else:
         raise Untranslatable(f"{relation} is no inequality")
-    squares = [_squared(side, alone=alone) for side in (low, high)]
-    if any(_roots(side) for side in (low, high)) and None not in squares:
-        low, high = squares
-    return Fact(_element(high - low, ring, names, count, alone=alone), Sign.NONNEGATIVE)
+    if any(_roots(side) for side in (low, high)):
+        squares = [_squared(side, alone=made.alone) for side in (low, high)]
+        if None not in squares:
+            low, high = squares
+    return Fact(made.difference(high, low), Sign.NONNEGATIVE)
 
 
 def _roots(expression: Any) -> bool:
@@ -414,47 +415,80 @@ def _squared(expression: Any, *, alone: bool) -> Any:
     return total
 
 
-def _element(expression: Any, ring: Any, names: Mapping[Any, Any], count: int, *, alone: bool) -> Any:
-    """Return a polynomial that is linear in products of two vectors, or in vectors, and in numbers.
+class _Polynomials:
+    """Makes polynomials of relations that are linear in products of two vectors, or in vectors, and in numbers.
 
     In one dimension a coordinate is the product with the unit vector, the last of the vectors.
+
+    Parameters
+    ----------
+    symbols
+        Vectors, then numbers.
+    count
+        How many of them are vectors.
+    alone
+        Whether there is one dimension.
     """
-    whole = {n: sp.Integer(int(n)) for n in expression.atoms(sp.Float) if float(n).is_integer()}
-    plain = expression.xreplace(whole)
-    if plain.count_ops() > MOST_TERMS:
-        raise Untranslatable("a relation that is too long")
-    if not alone:
-        _degrees(plain, {symbol for symbol in names if names[symbol] in ring.symbols[:count]})
-    try:
-        made = ring.from_expr(sp.expand(plain).xreplace(dict(names)))
-    except (ValueError, TypeError, KeyError) as error:
-        raise Untranslatable(f"{plain} is no polynomial") from error
-    if alone:
-        unit = ring.gens[count - 1]
-        made = sum((part * unit if sum(m[:count]) == 1 else part for m, part in _parts(made, ring)), start=ring.zero)
-    kinds = {(sum(monomial[:count]), sum(monomial[count:])) for monomial in made.monoms()}
-    if not (kinds <= {(0, 0), (2, 0), (0, 1)} or kinds <= {(1, 0)}):
-        raise Untranslatable("a relation that is not linear in inner products and values")
-    return made
 
+    def __init__(self, symbols: Sequence[Any], count: int, *, alone: bool) -> None:
+        self.count, self.alone = count, alone
+        self.ring = ring_of(symbol.name for symbol in symbols)
+        self._names = {symbol: sp.Symbol(symbol.name) for symbol in symbols}
+        self._convert = Converter(self.ring, self._names)
+        self._degrees: dict[Any, frozenset[Any]] = {symbol: frozenset({1}) for symbol in symbols[:count]}
 
-def _degrees(expression: Any, vectors: Set[Any]) -> set[Any]:
-    """Return in how many vectors the terms of an expression are linear; refuse constants that are added to vectors.
+    def difference(self, one: Any, other: Any) -> Any:
+        """Return the difference of two sides."""
+        expression = one - other
+        whole = {n: sp.Integer(int(n)) for n in expression.atoms(sp.Float) if float(n).is_integer()}
+        plain = expression.xreplace(whole) if whole else expression
+        if longer([plain], MOST_TERMS):
+            raise Untranslatable("a relation that is too long")
+        if not self.alone:
+            self._degrees_of(plain)
+        made = self._polynomial(plain)
+        ring, count = self.ring, self.count
+        if self.alone:
+            unit = ring.gens[count - 1]
+            made = sum((part * unit if sum(m[:count]) == 1 else part for m, part in _parts(made, ring)), ring.zero)
+        kinds = {(sum(monomial[:count]), sum(monomial[count:])) for monomial in made.monoms()}
+        if not (kinds <= {(0, 0), (2, 0), (0, 1)} or kinds <= {(1, 0)}):
+            raise Untranslatable("a relation that is not linear in inner products and values")
+        return made
 
-    The code runs along one coordinate, where the sum of a vector and a constant looks like any other. In more
-    dimensions nobody knows what the constant would be, even if it cancels later.
-    """
-    if not expression.args:
-        return {1 if expression in vectors else 0}
-    parts = [_degrees(part, vectors) for part in expression.args]
-    if isinstance(expression, sp.Mul):
-        return {sum(choice) for choice in itertools.product(*parts)}
-    if isinstance(expression, sp.Pow) and expression.exp.is_Rational:
-        return {expression.exp * degree for degree in parts[0]}
-    found = set().union(*parts)
-    if isinstance(expression, sp.Add) and 1 in found and len(found) > 1:
-        raise Untranslatable("a constant is added to a vector")
-    return found
+    def _polynomial(self, plain: Any) -> Any:
+        try:
+            return self._convert(plain)
+        except NotPolynomial:  # roots may be gone when everything is expanded
+            pass
+        try:
+            return self.ring.from_expr(sp.expand(plain).xreplace(self._names))
+        except (ValueError, TypeError, KeyError) as error:
+            raise Untranslatable(f"{plain} is no polynomial") from error
+
+    def _degrees_of(self, expression: Any) -> frozenset[Any]:
+        """Return in how many vectors terms of an expression are linear; refuse constants that are added to vectors.
+
+        The code runs along one coordinate, where the sum of a vector and a constant looks like any other. In more
+        dimensions nobody knows what the constant would be, even if it cancels later.
+        """
+        known = self._degrees.get(expression)
+        if known is None:
+            known = self._degrees[expression] = self._degrees_made(expression)
+        return known
+
+    def _degrees_made(self, expression: Any) -> frozenset[Any]:
+        if not expression.args:
+            return frozenset({0})
+        parts = [self._degrees_of(part) for part in expression.args]
+        if isinstance(expression, sp.Mul):
+            return frozenset(sum(choice) for choice in itertools.product(*parts))
+        if isinstance(expression, sp.Pow) and expression.exp.is_Rational:
+            return frozenset(expression.exp * degree for degree in parts[0])
+        found = frozenset().union(*parts)
+        if isinstance(expression, sp.Add) and 1 in found and len(found) > 1:
+            raise Untranslatable("a constant is added to a vector")
+        return found
 
 
 def _parts(polynomial: Any, ring: Any) -> Iterator[tuple[Any, Any]]:

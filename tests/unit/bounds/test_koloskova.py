@@ -14,6 +14,7 @@ from fltheory.bounds.koloskova import _periods, _symbols, _walk, lemma_15, propo
 from fltheory.bounds.koloskova._runs import contraction
 from fltheory.bounds.observation import Facts
 from fltheory.bounds.symbols import L, mu
+from fltheory.errors import NotApplicable
 from fltheory.logistic import logistic_clients
 from fltheory.quadratic.problem import Quadratic, client_gradients
 from fltheory.validation.decide import FULL, check
@@ -266,3 +267,96 @@ sigma_sq = _symbols.sigma_bar_sq
 )
 def test_statements_fail_if_a_term_is_smaller(id_, variant, old, new):
     assert attacked(id_, variant, (old, new)) is Decision.VIOLATED
+
+
+def test_blocks_with_drawn_matrices_are_those_of_the_exact_engine():
+    """Two clients with noise, the mean after every round with a chance of 0.3: gaps, distances, block by block."""
+    high, low, pull, noise, size, chance = 2.0, 0.5, 1.5, 0.7, 0.05, 0.3
+    problem = Quadratic(
+        hessian=np.array([[high, low], [low, low]]),
+        linear=np.array([[pull, 0.0], [-pull, 0.0]]),
+        constant=np.zeros(2),
+        noise_sq=np.full(2, noise**2),
+        start=np.array([1.0, -2.0]),
+        sample_counts=np.ones(2),
+    )
+    coin = fl.GossipSGD(mixing=["identity", "mean"], probabilities=[1 - chance, chance])
+    run = fl.simulate(experiment_of(coin, problem, local_steps=2, rounds=4, rate=size), engine="exact")
+    axes = [_periods._Axis((high, low), pull, 1.0), _periods._Axis((low, low), 0.0, -2.0)]
+    states = [axis.first for axis in axes]
+    for block in range(1, 5):
+        spread = (size * noise) ** 2 / 2
+        states = [
+            axis.block(size, spread, 2, 0.0, 1.0, chance) @ state for axis, state in zip(axes, states, strict=True)
+        ]
+        far = sum(axis.far @ state for axis, state in zip(axes, states, strict=True))
+        assert far == pytest.approx(run.curve("distance_sq")[0, block], rel=1e-10)
+        gap = sum(axis.gap @ state for axis, state in zip(axes, states, strict=True))
+        assert gap == pytest.approx(run.gap[0, block], rel=1e-10)
+
+
+def test_walks_with_drawn_matrices_are_those_of_gossip_sgd():
+    """Without noise and kinks, one matrix that is drawn: consensus distances and gaps by the exact engine."""
+    slopes = np.array([[[0.2], [0.2]], [[0.9], [0.9]]])
+    centre = np.array([[[1.0], [1.0]], [[-1.5], [-1.5]]])
+    weights = {"omega": np.full(3, 0.4), "chance": 0.3, "steps": np.ones(3)}
+    found = _walk.walk(point_of(left=slopes, right=slopes, centre=centre, equal="yes", **weights))
+    hessian = 2.0 / 5.0 + (2.0 - 2.0 / 5.0) * slopes[:, 0]
+    best = (hessian * centre[:, 0]).sum() / hessian.sum()
+    problem = Quadratic(
+        hessian=hessian,
+        linear=-hessian * centre[:, 0],
+        constant=np.zeros(2),
+        noise_sq=np.zeros(2),
+        start=np.array([1.0 + best]),
+        sample_counts=np.ones(2),
+    )
+    drawn = fl.GossipSGD(mixing=["identity", (0.6 * np.eye(2) + 0.2).tolist()], probabilities=[0.7, 0.3])
+    made = experiment_of(drawn, problem, local_steps=1, rounds=3, rate=float(found["steps"][0]))
+    run = fl.simulate(made, engine="exact", record=fl.Record(consensus=True))
+    np.testing.assert_allclose(found["Xi"][1:], run.curve("consensus_sq")[0, 1:], rtol=1e-9)
+    np.testing.assert_allclose(found["gap"], run.gap[0, :3], rtol=1e-9)
+    assert found["p_mix"] == pytest.approx(1 - (0.7 + 0.3 * 0.6**2) ** 2)
+
+
+def test_the_consensus_rate_of_drawn_matrices_is_that_of_expected_squares():
+    """Of a pair out of n clients: E||W x - mean||^2 = (1 - 1/(n - 1)) ||x - mean||^2 for all x; of a coin: its bias."""
+    rng = np.random.default_rng(4)
+    for algorithm, expected in (
+        (fl.GossipSGD.random_pairs(5), 1 / 4),
+        (fl.GossipSGD.random_matchings(4), 2 / 3),
+        (fl.GossipSGD(mixing=["identity", "mean"], probabilities=[0.8, 0.2]), 0.2),
+    ):
+        number = 4 if algorithm == fl.GossipSGD.random_matchings(4) else 5
+        made = experiment_of(algorithm, fl.client_quadratics(dim=2, num_clients=number), local_steps=3)
+        facts = Facts.of(made, fl.simulate(made, engine="exact"))
+        assert contraction(facts) == (3, pytest.approx(expected))
+        apart = rng.standard_normal(number)
+        apart -= apart.mean()
+        matrices = [algorithm.matrix(place, np.full(number, 1 / number)) for place in range(len(algorithm.mixing))]
+        after = sum(q * ((w @ apart) ** 2).sum() for q, w in zip(algorithm.probabilities, matrices, strict=True))
+        assert after == pytest.approx((1 - expected) * (apart**2).sum())
+
+
+def test_draws_that_never_connect_all_clients_are_refused():
+    halves = [[[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]]
+    apart = fl.GossipSGD(mixing=["identity", *halves], probabilities=[0.5, 0.5])
+    made = experiment_of(apart, fl.client_quadratics(dim=2, num_clients=4))
+    with pytest.raises(NotApplicable, match="never bring all clients together"):
+        contraction(Facts.of(made, fl.simulate(made, engine="exact")))
+
+
+@pytest.mark.parametrize("id_", ["koloskova.theorem-2-sc", "koloskova.theorem-2-gc"])
+def test_a_faster_rate_than_that_of_drawn_matrices_is_refuted(id_):
+    """With one factor 1/p less everywhere, the claim on matrices that are drawn fails."""
+    claim = index()[id_].load()
+    form = claim.form("published@drawn")
+    relation = form.relations[0]
+    wrong = Form(
+        variant="published@wrong",
+        statement=sp.Le(relation.lhs, relation.rhs.xreplace({_symbols.p: sp.sqrt(_symbols.p)})),
+        where=form.where,
+        check=form.check,
+    )
+    changed = dataclasses.replace(claim, forms=(wrong,))
+    assert check(changed, effort=FULL)[0].decision is Decision.VIOLATED

@@ -1,5 +1,7 @@
 """Gossip SGD: written out once more, its special cases, mixing matrices, and what it refuses."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -179,3 +181,100 @@ def test_matrices_have_to_fit_the_clients():
 def test_random_step_counts_are_allowed():
     made = experiment_of(GossipSGD(mixing="ring"), steps=UniformSteps(low=0))
     assert np.all(np.isfinite(simulate(made, replicates=3).gap))
+
+
+COIN = GossipSGD(mixing=["identity", "ring"], probabilities=[0.3, 0.7])
+
+
+def written_out(problem, algorithm, *, rounds, local_steps=2, rate=0.1):
+    """Return expected gaps and consensus distances without noise: the mean over all sequences of matrices."""
+    gaps, apart = np.zeros(rounds), np.zeros(rounds)
+    for places in itertools.product(range(len(algorithm.mixing)), repeat=rounds):
+        chance = np.prod([algorithm.probabilities[place] for place in places])
+        matrices = [algorithm.matrix(place, problem.weights) for place in places]
+        means, distances = by_hand(problem, matrices, rounds=rounds, local_steps=local_steps, rate=rate)
+        gaps += chance * ((means - problem.objective().w_star) ** 2).sum(axis=1)
+        apart += chance * distances
+    return gaps, apart
+
+
+@pytest.mark.parametrize("algorithm", [COIN, GossipSGD.random_matchings(4)], ids=["coin", "matchings"])
+def test_exact_moments_of_drawn_matrices_are_means_over_all_sequences(algorithm):
+    problem = client_quadratics(dim=2, num_clients=4, dissimilarity=2.0, noise_sq=0.0)
+    made = experiment_of(algorithm, problem, rounds=4)
+    found = simulate(made, engine="exact", record=Record(consensus=True))
+    gaps, apart = written_out(problem, algorithm, rounds=4)
+    assert found.exact
+    np.testing.assert_allclose(found.curve("distance_sq")[0, 1:], gaps, rtol=1e-9)
+    np.testing.assert_allclose(found.curve("consensus_sq")[0, 1:], apart, rtol=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["reference", "monte_carlo"])
+def test_drawn_matrices_agree_with_exact_moments(engine):
+    """Level 0.999 over all rounds, for gap and consensus distance; as many uploads in every round."""
+    made = experiment_of(GossipSGD.random_pairs(4), local_steps=1, rounds=5)
+    record = Record(consensus=True)
+    exact = simulate(made, engine="exact", record=record)
+    sampled = simulate(made, engine=engine, replicates=400, seed=4, record=record)
+    for curve in ("gap", "consensus_sq"):
+        band, truth = sampled.band(curve, level=0.999), exact.curve(curve)[0]
+        assert np.all((band.low[1:] - 1e-12 <= truth[1:]) & (truth[1:] <= band.high[1:] + 1e-12)), curve
+    for found in (exact, sampled):  # one pair, both ways
+        np.testing.assert_allclose(found.uplink_bits - 2 * 2 * 32 * np.arange(6.0), 0.0, atol=1e-9)
+
+
+def test_a_matrix_that_is_certain_is_the_only_one():
+    one, other = (
+        simulate(experiment_of(rule), engine="exact").gap
+        for rule in (GossipSGD(mixing="ring"), GossipSGD(mixing=["mean", "ring"], probabilities=[0.0, 1.0]))
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_pairs_and_matchings_are_all_there_are():
+    """Pairs of four: {01, 02, 03, 12, 13, 23}; matchings of four: {01|23, 02|13, 03|12}; of three: one pair each."""
+    assert len(set(GossipSGD.random_pairs(4).mixing)) == 6
+    assert len(set(GossipSGD.random_matchings(4).mixing)) == 3
+    assert set(GossipSGD.random_matchings(3).mixing) == set(GossipSGD.random_pairs(3).mixing)
+    assert len(set(GossipSGD.random_matchings(6).mixing)) == 15
+    for algorithm in (GossipSGD.random_pairs(5), GossipSGD.random_matchings(5)):
+        for place in range(len(algorithm.mixing)):
+            matrix = algorithm.matrix(place, np.full(5, 0.2))
+            np.testing.assert_allclose(matrix @ matrix, matrix)  # both of a pair have the mean: once more does nothing
+            assert set(np.diag(matrix).tolist()) == {0.5, 1.0}
+
+
+def test_drawn_matrices_do_not_read_the_round_number_and_pass_through_files():
+    assert COIN.autonomous
+    text = """
+    rounds = 3
+    [problem]
+    name = "noisy-quadratic"
+    num_clients = 2
+    [participation]
+    local_steps = 1
+    [[algorithm]]
+    name = "gossip-sgd"
+    rate = 0.1
+    mixing = ["identity", "mean"]
+    probabilities = [0.5, 0.5]
+    """
+    ((_, made),) = parse(text).experiments
+    assert made.algorithm == GossipSGD(mixing=("identity", "mean"), probabilities=(0.5, 0.5))
+    assert simulate(made, engine="exact").exact
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "words"),
+    [([0.5], "shape"), ([0.5, 0.6], "sum to 1"), ([1.5, -0.5], ">= 0"), (0.5, "a sequence, one per matrix")],
+)
+def test_probabilities_are_refused(probabilities, words):
+    with pytest.raises(InvalidParameter, match=rf"GossipSGD\.probabilities.*{words}"):
+        GossipSGD(mixing=["mean", "ring"], probabilities=probabilities)
+
+
+def test_too_many_matchings_are_refused():
+    with pytest.raises(InvalidParameter, match="num_clients"):
+        GossipSGD.random_matchings(10)
+    with pytest.raises(InvalidParameter, match="num_clients"):
+        GossipSGD.random_pairs(1)
