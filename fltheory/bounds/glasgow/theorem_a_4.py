@@ -101,7 +101,7 @@ claim = Claim(
     check=Instances(
         space=Space(
             {
-                "k": Integer(1, 8),
+                "k": Integer(1, 8, far=300),
                 "more": Integer(1, 4),
                 "H": Real(0.1, 10, log=True),
                 "sigma": Real(0.1, 10, log=True),
