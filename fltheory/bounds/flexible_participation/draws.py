@@ -79,7 +79,7 @@ def _drawn(point: Params) -> tuple[Clients, Any, Any, list[DrawnRound]]:
         raise Rejected("no draw aggregates anything")
     theta = max((c / clients.weights).max() for _, _, c in found)
     eta = point["rate"] * clients.largest_rate(steps, theta)
-    most = COINS if count <= 2 and steps <= 3 else 1
+    most = COINS if count <= 2 else 1
     draws = [
         DrawnRound(chance=q, completed=s, coefficients=c, played=play(clients, point, eta, s, c, most=most))
         for q, s, c in found
@@ -156,7 +156,7 @@ def realise_given(point: Params) -> dict[str, Any]:
     }
 
 
-PATHS = Instances(space=Space({**DRAWN, "E": Integer(1, 2, far=200)}), realise=realise_paths)
+PATHS = Instances(space=Space({**DRAWN, "E": Integer(1, 2)}), realise=realise_paths)
 """Rounds with random participation; an outcome is a draw with an outcome of the noise."""
 
 GIVEN = Instances(space=Space({**DRAWN, "N": Integer(2, 2), "rate": Real(0.001, 1, log=True)}), realise=realise_given)

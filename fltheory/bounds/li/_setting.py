@@ -166,7 +166,7 @@ def _space(scheme: str) -> Space:
         {
             "N": Integer(2 if scheme == "II" else 1, 3, far=5),
             "d": Integer(1, 2, far=5),
-            "E": Integer(1, 3, far=300),
+            "E": Integer(1, 3, far=200),
             **({} if scheme == "all" else {"K": Integer(1, 2)}),
             "condition": Real(1, 100, log=True, far=1e6),
             "curvature": Real(0, 1, shape=("N", "d")),
