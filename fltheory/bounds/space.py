@@ -36,22 +36,27 @@ class Integer:
     furthest
         Largest value that a given instance may have, where it is too slow to draw many of that size, such as
         thousands of rounds; ``high`` by default.
+    far
+        Largest value that a few points of a search have, such as hundreds of local steps: extremes, spread evenly in
+        the logarithm.
     """
 
     low: int
     high: int
     furthest: int | None = None
+    far: int | None = None
 
     def __post_init__(self) -> None:
         arguments.integer("Integer", "low", self.low)
         arguments.integer("Integer", "high", self.high, low=self.low)
-        if self.furthest is not None:
-            arguments.integer("Integer", "furthest", self.furthest, low=self.high)
+        for name in ("furthest", "far"):
+            if getattr(self, name) is not None:
+                arguments.integer("Integer", name, getattr(self, name), low=self.high)
 
     @property
     def last(self) -> int:
         """Largest value of all."""
-        return self.high if self.furthest is None else self.furthest
+        return max(self.high, self.furthest or self.high, self.far or self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +91,42 @@ class Real:
         Spread evenly in the logarithm; needs ``low > 0``.
     shape
         Lengths of the axes: whole numbers, or names of integer parameters; empty for a single number.
+    far
+        A value that a few points of a search come close to: beyond ``high``, such as a condition number of a million,
+        or below it, such as a probability of a thousandth. They are spread evenly in the logarithm, from there to
+        ``high``, or from ``low``.
     """
 
     low: float
     high: float
     log: bool = False
     shape: tuple[int | str, ...] = ()
+    far: float | None = None
 
     def __post_init__(self) -> None:
         low = arguments.real("Real", "low", self.low)
         arguments.real("Real", "high", self.high, low=low)
         if self.log and low <= 0:
             raise arguments.fail("Real", "low", "positive for a logarithmic range", self.low)
+        if self.far is not None and not (self.far > 0 and self.extremes[0] > 0):
+            raise arguments.fail("Real", "far", "positive, as is the other end of the range", self.far)
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """Ends of the range of points that are far."""
+        if self.far is None:
+            return self.low, self.high
+        return (self.far, self.high) if self.far < self.high else (self.low, self.far)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Smallest and largest value of all."""
+        return min(self.low, self.extremes[0]), max(self.high, self.extremes[1])
+
+    def within(self, values: Any, *, usual: bool = False) -> bool:
+        """Return whether all values are in the range, far ones included unless the ``usual`` range is meant."""
+        low, high = (self.low, self.high) if usual else self.ends
+        return bool(np.min(values, initial=low) >= low and np.max(values, initial=high) <= high)
 
     def at(self, u: Any) -> Any:
         """Return the value at a position in [0, 1]."""
@@ -194,8 +223,14 @@ class Space:
 
     def draws(self, point: Params) -> bool:
         """Return whether a point of the space is one that a search may draw: no number is beyond what is usual."""
-        usual = {name: parameter.high for name, parameter in self.items() if isinstance(parameter, Integer)}
-        return all(int(point[name]) <= high for name, high in usual.items())
+        for name, parameter in self.items():
+            if isinstance(parameter, Integer) and int(point[name]) > parameter.high:
+                return False
+            if not isinstance(parameter, Real) or parameter.far is None:
+                continue
+            if not parameter.within(np.asarray(point[name], dtype=float), usual=True):
+                return False
+        return True
 
     def contains(self, point: Params) -> bool:
         """Return whether every parameter of a point is in its range and has its shape."""
@@ -207,10 +242,13 @@ class Space:
                 return False
             if isinstance(parameter, Real | Integers):
                 values = np.asarray(value, dtype=float)
-                high = parameter.high if not isinstance(parameter.high, str) else point[parameter.high]
-                if values.shape != self.shape(name, point) or values.min(initial=parameter.low) < parameter.low:
+                if values.shape != self.shape(name, point):
                     return False
-                if values.max(initial=parameter.low) > float(high):
+            if isinstance(parameter, Real) and not parameter.within(values):
+                return False
+            if isinstance(parameter, Integers):
+                high = point[parameter.high] if isinstance(parameter.high, str) else parameter.high
+                if values.min(initial=parameter.low) < parameter.low or values.max(initial=parameter.low) > float(high):
                     return False
         return True
 
@@ -284,6 +322,8 @@ def read(space: Space, stored: Params) -> dict[str, Any]:
 
 def _inside(space: Space, name: str, parameter: Parameter, point: Params) -> bool:
     """Return whether one parameter of a point is in its range; those of which it depends are looked at before."""
+    if isinstance(parameter, Integer):
+        return parameter.low <= int(point[name]) <= parameter.last
     only = {other: value for other, value in point.items() if other == name}
     sizes = {other: value for other, value in point.items() if isinstance(space.parameters[other], Integer)}
     try:
@@ -300,8 +340,8 @@ def _range(parameter: Parameter) -> str:
     if isinstance(parameter, Choice):
         return "one of " + ", ".join(parameter.options)
     shape = "" if isinstance(parameter, Integer) or not parameter.shape else f", shape {parameter.shape}"
-    high = parameter.last if isinstance(parameter, Integer) else parameter.high
-    return f"from {parameter.low} to {high}{shape}"
+    low, high = parameter.ends if isinstance(parameter, Real) else (parameter.low, parameter.high)
+    return f"from {low} to {parameter.last if isinstance(parameter, Integer) else high}{shape}"
 
 
 def _read(parameter: Parameter, value: Any) -> Any:

@@ -1,8 +1,9 @@
 """Looking for the point of a space at which a form is closest to failing.
 
-Three passes share the budget: Hypothesis draws simple points and steers by the score (``target``); random points mix
-the interior of the ranges with their ends; then the best points are improved by a direct search of SciPy with the
-discrete parameters fixed. A violation ends the search. Everything follows from the seed.
+Four passes share the budget: a few points are extreme, with hundreds of local steps or condition numbers of a million;
+Hypothesis draws simple points and steers by the score (``target``); random points mix the interior of the ranges with
+their ends; then the best points are improved by a direct search of SciPy with the discrete parameters fixed. A
+violation ends the search. Everything follows from the seed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fltheory._internal.seeding import Purpose, generator
-from fltheory.bounds.space import Choice, Integer, Integers, Params, Space
+from fltheory.bounds.space import Choice, Integer, Integers, Params, Real, Space
 from fltheory.validation.trials import Trials, as_floats
 
 STARTS = 6
@@ -25,6 +26,9 @@ SIMPLEX = 12
 
 TIES = 0.2
 """Share of random points at which all entries of every array agree."""
+
+RARITY = 60
+"""One evaluation in so many is at an extreme point, which may be slow."""
 
 _TIGHT = 1e-6
 """Relative difference of sides that count as equal when starts are chosen."""
@@ -63,6 +67,9 @@ def search(
         elif not trials.violated:
             trials.attempt(as_floats(point))  # too slow to be improved
     if budget >= _ENOUGH:
+        for point in extreme_points(space, generator(seed, Purpose.SEARCH, 2), -(-budget // RARITY)):
+            if not trials.violated:
+                trials.attempt(point)
         _by_hypothesis(score, trials, space, min(budget // 16, 30), seed)
     for point in sample(space, budget, seed):
         if trials.violated or trials.calls >= budget:
@@ -130,10 +137,41 @@ def random_points(space: Space, rng: np.random.Generator, count: int) -> Iterato
         yield space.at(discrete, u)
 
 
-def random_discrete(space: Space, rng: np.random.Generator) -> dict[str, Any]:
-    """Return discrete parameters; small integers are more likely."""
-    point: dict[str, Any] = {}
+def extreme_points(space: Space, rng: np.random.Generator, count: int) -> Iterator[dict[str, Any]]:
+    """Yield points of which about every other parameter that may be far is so; none if no parameter may.
+
+    Half of the points have whole numbers close to the farthest ones, others spread them evenly in the logarithm.
+    """
+    far = [name for name, parameter in space.items() if isinstance(parameter, Integer | Real) and parameter.far]
+    if not far:
+        return
+    for _ in range(count):
+        chosen = {name for name in far if rng.random() < 0.5} or {far[int(rng.integers(len(far)))]}
+        lowest = float(rng.choice([0.0, 0.9]))
+        point: dict[str, Any] = {}
+        for name in chosen:
+            parameter = space.parameters[name]
+            if isinstance(parameter, Integer) and parameter.far is not None:
+                first = max(parameter.low, 1)
+                position = rng.uniform(lowest, 1)
+                point[name] = max(parameter.low, round(first * (parameter.far / first) ** position))
+        usual = random_discrete(space, rng, fixed=point)
+        point = space.at(usual, rng.random(space.length(usual)))
+        for name in chosen:
+            parameter = space.parameters[name]
+            if isinstance(parameter, Real):
+                low, high = parameter.extremes
+                values = low * (high / low) ** rng.random(space.shape(name, usual))
+                point[name] = np.clip(values, low, high) if parameter.shape else float(np.clip(values, low, high))
+        yield point
+
+
+def random_discrete(space: Space, rng: np.random.Generator, *, fixed: Params | None = None) -> dict[str, Any]:
+    """Return discrete parameters; small integers are more likely. Those that are ``fixed`` are not drawn."""
+    point: dict[str, Any] = dict(fixed or {})
     for name, parameter in space.items():
+        if name in point:
+            continue
         if isinstance(parameter, Integer):
             size = parameter.high - parameter.low + 1
             chance = 1.0 / np.arange(1, size + 1)

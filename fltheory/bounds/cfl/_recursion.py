@@ -57,13 +57,13 @@ seen = scalar(
 )
 
 SPACE: dict[str, Parameter] = {
-    "d": Integer(1, 2),
+    "d": Integer(1, 2, far=5),
     "N": Integer(1, 5),
-    "K": Integer(1, 4),
-    "T": Integer(4, 60),
+    "K": Integer(1, 4, far=300),
+    "T": Integer(4, 60, far=600),
     "server": Real(1, 8, log=True),
     "step": Real(0.05, 1),
-    "mu": Real(0.05, 1, log=True),
+    "mu": Real(0.05, 1, log=True, far=1e-6),
     "D": Real(0, 3),
     "G": Real(0, 3),
     "sigma": Real(0, 3),
@@ -99,10 +99,14 @@ def constants(squares: Any, drift: Expr, total: Any = 1) -> tuple[Definition, ..
     )
 
 
-def runs(*cases: str, remembers: bool, effort: int = 3) -> Experiments:
-    """Return the runs of a method in the given cases: ``S1``, ``S1-centred``, ``S2`` (drawn drifts), ``S2-centred``."""
+def runs(*cases: str, remembers: bool, effort: int = 3, growing: bool = False) -> Experiments:
+    """Return the runs of a method in the given cases: ``S1``, ``S1-centred``, ``S2`` (drawn drifts), ``S2-centred``.
+
+    ``growing`` asks for a round drift that grows with the gradient, ``A`` times as fast.
+    """
+    grown: dict[str, Parameter] = {"A": Real(0, 0.9)} if growing else {}
     return Experiments(
-        space=Space({"case": Choice(cases), **SPACE}),
+        space=Space({"case": Choice(cases), **SPACE, **grown}),
         experiment=lambda point: _experiments(point, remembers),
         quantities=_quantities(remembers),
         effort=effort,
@@ -125,11 +129,16 @@ def _problem(point: Params) -> Quadratic:
         client_drift_centred=centred,
         round_drift_sq=point["D"] ** 2,
         noise_sq=point["sigma"] ** 2,
+        round_growth=point.get("A", 0.0),
     )
 
 
-def _largest(server: float) -> float:
-    return float(np.sqrt(6 * server**2 + server**4) - server**2) / 12
+def _step(point: Params) -> float:
+    """Return the step per round, a part of what :data:`STEP` allows."""
+    server_sq, growth = point["server"] ** 2, point.get("A", 0.0)
+    root = np.sqrt(1 + growth**2)
+    largest = (np.sqrt(6 * server_sq + (root * server_sq) ** 2) - root * server_sq) / (12 * (1 + growth) * root)
+    return float(point["step"] * largest)
 
 
 def _experiments(point: Params, remembers: bool) -> tuple[Experiment, ...]:
@@ -143,7 +152,7 @@ def _experiments(point: Params, remembers: bool) -> tuple[Experiment, ...]:
             algorithm=CFLR(server_rate=server) if remembers else FedAvg(server_rate=server),
             participation=Participation(num_clients=point["N"], local_steps=point["K"]),
             rounds=point["T"],
-            rate=point["step"] * _largest(server) / (server * point["K"]),
+            rate=_step(point) / (server * point["K"]),
         )
         for problem in problems
     )
@@ -153,13 +162,14 @@ def _quantities(remembers: bool) -> Callable[[Params, Any, Any], Env]:
     def read(point: Params, made: tuple[Experiment, ...], runs: tuple[Trajectories, ...]) -> Env:
         problem = made[0].problem
         assert isinstance(problem, Quadratic)
-        moments = QuadraticMoments.of(problem, point["K"], remembers=remembers)
+        growth = problem.round_growth
+        moments = QuadraticMoments.of(replace(problem, round_growth=0.0), point["K"], remembers=remembers)
         t = np.arange(1.0, point["T"] + 1.0)
         fresh = point["d"] * moments.spread
         squared = np.mean([run.curve("distance_sq")[0] for run in runs], axis=0)
         return {
             "t": t,
-            "eta": point["step"] * _largest(point["server"]),
+            "eta": _step(point),
             "eta_g": point["server"],
             "distance_sq": squared[:-1],
             "distance_sq_next": squared[1:],
@@ -167,14 +177,15 @@ def _quantities(remembers: bool) -> Callable[[Params, Any, Any], Env]:
             "p_sq": 1.0 / t if remembers else np.ones(len(t)),
             # All weights are 1/t in CFL-R; FedAvg has a weight of one in every round.
             "p_now": np.ones(len(t)) if remembers else t,
-            "c_pB": 1.0,
+            "c_pB": 1.0 + growth**2,
             "seen": float(moments.bias @ moments.bias) + (fresh * (t - 1.0) / t**2 if remembers else 0.0 * t),
             "G": point["G"],
             "D": point["D"],
             "K": float(point["K"]),
             "sigma": point["sigma"],
-            "mu": 1.0 if point["d"] == 1 else point["mu"],
-            "L": 1.0,
+            # Of the objectives of the rounds, whose gradients are up to 1 - A or 1 + A times that of their mean.
+            "mu": (1.0 - growth) * (1.0 if point["d"] == 1 else point["mu"]),
+            "L": 1.0 + growth,
             "N": float(point["N"]),
         }
 

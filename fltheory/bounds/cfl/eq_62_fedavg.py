@@ -25,10 +25,12 @@ the same for every law of the drifts, only the part that earlier rounds have see
 **Derivation of the sharp form.** The argument above never uses the term :math:`c_2\eta^3`: for quadratics with one
 Hessian it can be dropped (``sharp@drawn``).
 
-Instances: one or two eigenvalues, up to five clients, four local steps, sixty rounds, no growth (:math:`A = B = 0`),
-expectations by the exact engine, for drawn drifts over a draw and its mirror image; the relation is checked in every
-round. Drifts rarely are small enough for ``published@literal`` to fail, so it is searched twice as hard as usual, and
-the corrected form too.
+Instances: one or two eigenvalues, up to five clients, four local steps, sixty rounds, expectations by the exact engine,
+for drawn drifts over a draw and its mirror image; the relation is checked in every round. In ``published@centred`` and
+``corrected@drawn`` the round drift grows with the gradient: a gradient is :math:`1 \pm A` times that of the objective,
+with a coin for every client and round, so that :math:`L = 1 + A` for the largest eigenvalue 1, and the largest step is
+smaller by :math:`c_{p_B} = 1 + A^2`. Else there is no growth (:math:`A = B = 0`). Drifts rarely are small enough for
+``published@literal`` to fail, so it is searched twice as hard as usual, and the corrected form too.
 
 Source: Guo, Lin, Tang, 2021, appendix B.4, (62), (66).
 """
@@ -45,7 +47,7 @@ from fltheory.bounds.claim import Citation, Claim, Form, Kind
 FEDAVG = constants(Integer(1), G**2 + D**2)
 FEDAVG_PRINTED = ((p_now, t_now), *constants(Integer(1), G**2 + D**2, p_now))
 """The weight of the current round is 1, of all earlier ones 0."""
-EVERY_CASE = runs("S1", "S1-centred", "S2", "S2-centred", remembers=False)
+CASES = ("S1", "S1-centred", "S2", "S2-centred")
 
 claim = Claim(
     id="cfl.eq-62-fedavg",
@@ -65,6 +67,7 @@ claim = Claim(
             intended=("published@literal",),
             statement=published,
             where=FEDAVG,
+            check=runs("S1", "S1-centred", "S2-centred", remembers=False, growing=True),
             note="sum of p_tau, which is 1, in c_1; new clients, or drifts that sum to zero",
         ),
         Form(
@@ -78,14 +81,14 @@ claim = Claim(
             variant="corrected@drawn",
             statement=corrected,
             where=FEDAVG,
-            check=EVERY_CASE,
+            check=runs(*CASES, remembers=False, growing=True),
             note="with the drift that earlier rounds have seen",
         ),
         Form(
             variant="sharp@drawn",
             statement=sharp,
             where=FEDAVG,
-            check=EVERY_CASE,
+            check=runs(*CASES, remembers=False),
             note="without the term of third order, for quadratics with one Hessian",
         ),
     ),

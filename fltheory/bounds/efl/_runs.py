@@ -52,9 +52,9 @@ def clients(*, most: int, dim: int) -> dict[str, Parameter]:
     ``all`` clients complete all steps or none.
     """
     return {
-        "N": Integer(1, most),
+        "N": Integer(1, most, far=5),
         "d": Integer(1, dim, furthest=1000),
-        "E": Integer(1, 3),
+        "E": Integer(1, 3, far=300),
         "T": Integer(1, 20, furthest=10_000),
         "change": Integer(1, 5),
         "form": Choice(("any", "flat")),
@@ -63,10 +63,10 @@ def clients(*, most: int, dim: int) -> dict[str, Parameter]:
         "low": Integers(0, "E", shape=("N",)),
         "high": Integers(0, "E", shape=("N",)),
         "later": Integers(0, "E", shape=("N",)),
-        "q": Real(0.05, 1, shape=("N",)),
-        "n": Real(0.1, 10, log=True, shape=("N",)),
+        "q": Real(0.05, 1, shape=("N",), far=0.001),
+        "n": Real(0.1, 10, log=True, shape=("N",), far=0.001),
         "mu": Real(0.1, 10, log=True),
-        "condition": Real(1, 10, log=True),
+        "condition": Real(1, 10, log=True, far=1e6),
         "curvature": Real(0, 1, shape=("N", "d")),
         "centre": Real(-1, 1, shape=("N", "d")),
         "start": Real(-3, 3, shape=("d",)),

@@ -24,7 +24,7 @@ def clients() -> dict[str, Parameter]:
     """Return the parameters of a run."""
     return {
         **experiments.clients(schemes=("C",)),
-        "mu": Real(0.01, 10, log=True),
+        "mu": Real(0.01, 10, log=True, far=0.001),
         "low_later": Integers(0, "E", shape=("N",)),
         "high_later": Integers(0, "E", shape=("N",)),
         "q_later": Real(0, 1, shape=("N",)),
@@ -96,7 +96,9 @@ class Schedule(NamedTuple):
 def schedule(point: Params, problem: Quadratic, first: Any, later: Any, rounds: int) -> Schedule:
     """Return the participation with one law before the round ``change`` and another from then on."""
     laws = TimeVarying(laws=(first, later), starts=(0, point["change"]))
-    participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=laws)
+    participation = Participation(
+        num_clients=point["N"], local_steps=point["E"], selection=experiments.selection(point), steps=laws
+    )
     return Schedule(
         participation,
         [experiments.law(problem, participation, Scheme.C, index) for index in (0, point["change"])],

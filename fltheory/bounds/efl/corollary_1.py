@@ -295,10 +295,10 @@ def _epochs(*, fixed: bool) -> Instances:
     return Instances(
         space=Space(
             {
-                "E": Integer(1, 20),
+                "E": Integer(1, 20, far=300),
                 "T": Integer(1, 10000),
                 "mu": Real(0.01, 10, log=True),
-                "condition": Real(1, 100, log=True),
+                "condition": Real(1, 100, log=True, far=1e6),
                 "start": Real(0, 10),
                 **({"C": Real(0.01, 100, log=True)} if fixed else {"noise": Real(0.01, 100, log=True)}),
             }

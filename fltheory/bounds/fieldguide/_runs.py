@@ -26,11 +26,11 @@ from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.schedules import Constant, Schedule
 
 CLIENTS: dict[str, Parameter] = {
-    "M": Integer(1, 3),
-    "tau": Integer(1, 4),
-    "d": Integer(1, 2),
+    "M": Integer(1, 3, far=5),
+    "tau": Integer(1, 4, far=300),
+    "d": Integer(1, 2, far=5),
     "L": Real(0.1, 10, log=True),
-    "flat": Real(0.001, 1, log=True, shape=("d",)),
+    "flat": Real(0.001, 1, log=True, shape=("d",), far=1e-6),
     "tilt": Real(-3, 3, shape=("M", "d")),
     "noise": Real(0.001, 10, log=True),
     "start": Real(-3, 3, shape=("d",)),

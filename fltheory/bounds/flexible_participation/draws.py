@@ -20,6 +20,7 @@ from sympy import Le
 from fltheory.bounds.claim import Assumption, Instances, Rejected
 from fltheory.bounds.flexible_participation.round import (
     CLIENTS,
+    COINS,
     NOISE,
     Clients,
     RoundInstance,
@@ -42,7 +43,7 @@ DRAWN: Mapping[str, Parameter] = {
     "manner": Choice(("any", "quiet")),
     "low": Integers(0, "E", shape=("N",)),
     "high": Integers(0, "E", shape=("N",)),
-    "q": Real(0, 1, shape=("N",)),
+    "q": Real(0, 1, shape=("N",), far=0.001),
 }
 
 bounded_gradients = Assumption("bounded gradients (3.4)", Le(gradient_sq_given, G_sq), Origin.MEASURED)
@@ -78,8 +79,10 @@ def _drawn(point: Params) -> tuple[Clients, Any, Any, list[DrawnRound]]:
         raise Rejected("no draw aggregates anything")
     theta = max((c / clients.weights).max() for _, _, c in found)
     eta = point["rate"] * clients.largest_rate(steps, theta)
+    most = COINS if count <= 2 else 1
     draws = [
-        DrawnRound(chance=q, completed=s, coefficients=c, played=play(clients, point, eta, s, c)) for q, s, c in found
+        DrawnRound(chance=q, completed=s, coefficients=c, played=play(clients, point, eta, s, c, most=most))
+        for q, s, c in found
     ]
     return clients, eta, theta, draws
 

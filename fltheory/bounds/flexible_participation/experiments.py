@@ -3,7 +3,10 @@ r"""Runs with flexible participation: clients, step laws, and what a bound has t
 Every client has a quadratic :math:`F_k(w) = \frac12\sum_a h_{ka}(w_a - c_{ka})^2` with additive gradient noise. In a
 round it completes ``high`` steps with probability :math:`q_k` and ``low`` steps otherwise, so that all outcomes of a
 round can be listed: expectations over participation in the constants are sums over them, and the exact engine
-averages over the same list.
+averages over the same list. Clients are independent, or exclude each other: then one of them is asked in each round.
+
+A few instances of every search are extreme: up to five clients with weights down to a thousandth, 300 local steps,
+condition numbers of a million, clients that complete more steps in one round of a thousand.
 
 :math:`\mu` and :math:`L` are the extreme curvatures, :math:`\theta` is the largest ratio that occurs, and :math:`G^2`
 the largest expected squared norm of a stochastic gradient along the run; all of them as small as the instance allows,
@@ -28,7 +31,7 @@ from fltheory.bounds.flexible_participation.symbols import (
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Choice, Integer, Integers, Parameter, Params, Real
 from fltheory.bounds.symbols import G_sq, N, k, p
-from fltheory.participation import Participation, StepCounts
+from fltheory.participation import Everyone, Participation, Selection, StepCounts, Timeline, WithoutReplacement
 from fltheory.participation.moments import moments
 from fltheory.participation.schemes import Scheme, scheme_weights
 from fltheory.problems.problem import Origin
@@ -59,17 +62,17 @@ BOUNDED_COEFFICIENTS = Assumption(
 def clients(*, most: int = 2, steps: int = 3, schemes: tuple[str, ...] = ("A", "B", "C")) -> dict[str, Parameter]:
     """Return the parameters of client quadratics whose step counts have two values each."""
     return {
-        "N": Integer(1, most),
-        "d": Integer(1, 2),
-        "E": Integer(1, steps),
+        "N": Integer(1, most, far=5),
+        "d": Integer(1, 2, far=5),
+        "E": Integer(1, steps, far=300),
         "scheme": Choice(schemes),
-        "participation": Choice(("homogeneous", "heterogeneous", "full")),
+        "participation": Choice(("homogeneous", "heterogeneous", "full", "exclusive")),
         "low": Integers(0, "E", shape=("N",)),
         "high": Integers(0, "E", shape=("N",)),
-        "q": Real(0, 1, shape=("N",)),
+        "q": Real(0, 1, shape=("N",), far=0.001),
         "n": Real(0.001, 1, log=True, shape=("N",)),
-        "mu": Real(0.1, 10, log=True),
-        "condition": Real(1, 1000, log=True),
+        "mu": Real(0.1, 10, log=True, far=0.001),
+        "condition": Real(1, 1000, log=True, far=1e6),
         "curvature": Real(0, 1, shape=("N", "d")),
         "centre": Real(-3, 3, shape=("N", "d")),
         "noise": Real(0, 1, shape=("N",)),
@@ -125,13 +128,18 @@ def two_values(point: Params, *, low: str = "low", high: str = "high", q: str = 
     steps, count = point["E"], point["N"]
     pmf = np.zeros((count, steps + 1))
     for client in range(count):
-        row = client if point["participation"] == "heterogeneous" else 0
+        row = client if point["participation"] in ("heterogeneous", "exclusive") else 0
         ends = sorted((int(point[low][row]), int(point[high][row])))
         pmf[client, ends[1]] += point[q][row]
         pmf[client, ends[0]] += 1.0 - point[q][row]
     if point["participation"] == "full":
         pmf = np.eye(steps + 1)[[steps] * count]
     return StepCounts(pmf=pmf)
+
+
+def selection(point: Params) -> Selection:
+    """Return who is asked: everyone, or one client where they exclude each other."""
+    return WithoutReplacement(size=1, renormalise=False) if point["participation"] == "exclusive" else Everyone()
 
 
 def law(problem: Quadratic, participation: Participation, scheme: Scheme, index: int = 0) -> dict[str, Any]:
@@ -195,7 +203,7 @@ def members(problem: Quadratic, participation: Participation, index: int) -> tup
     """Return the clients that are in the objective in a round, as a federation of its own."""
     who = participation.members(index)
     rest, steps = some(problem, who), StepCounts(pmf=participation.step_pmf(index)[who])
-    return rest, Participation(num_clients=rest.num_clients, local_steps=participation.local_steps, steps=steps)
+    return rest, replace(participation, num_clients=rest.num_clients, steps=steps, timeline=Timeline())
 
 
 def along(run: Experiment, trajectories: Trajectories, first: int = 0) -> dict[str, Any]:

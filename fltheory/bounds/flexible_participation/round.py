@@ -4,8 +4,8 @@ Clients have piecewise quadratic functions (:class:`~fltheory.bounds.functions.K
 with turned axes (:class:`~fltheory.bounds.functions.Turned`). Client :math:`k` works in the first :math:`s_\tau^k` of
 :math:`E` steps, that is :math:`\alpha_{\tau E+i}^k = 1` for :math:`i < s_\tau^k`. Its stochastic gradient is the full
 one plus or minus a vector :math:`v_k`, with a fair coin of its own in every step, so that :math:`\sigma_k^2 =
-\|v_k\|^2` is attained. A client that does not work keeps its local model; the virtual model is moved by the weighted
-sum of the steps of those who work.
+\|v_k\|^2` is attained; in extreme instances, with five clients, only the first steps are noisy. A client that does not
+work keeps its local model; the virtual model is moved by the weighted sum of the steps of those who work.
 
 Constants are the smallest valid ones: :math:`\theta = \max_k p_\tau^k/p^k`, and :math:`G^2` is the largest
 :math:`\mathbb E_\xi\|g_t^k\|^2` of the round. The learning rate is a fraction of the largest that the proof allows,
@@ -41,14 +41,17 @@ from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Paramet
 from fltheory.bounds.symbols import E, F, G_sq, Gamma, L, N, eta, i, k, mu, p, w_star
 from fltheory.problems.problem import Origin
 
+COINS = 6
+"""Noisy steps of a round: all that two clients take in three steps."""
+
 CLIENTS: Mapping[str, Parameter] = {
-    "N": Integer(1, 2),
-    "d": Integer(1, 2),
+    "N": Integer(1, 2, far=5),
+    "d": Integer(1, 2, far=5),
     "E": Integer(1, 3),
     "shape": Choice(("kinked", "turned")),
     "mu": Real(0.1, 10, log=True),
-    "condition": Real(1, 20, log=True),
-    "samples": Real(0.1, 10, log=True, shape=("N",)),
+    "condition": Real(1, 20, log=True, far=1e6),
+    "samples": Real(0.1, 10, log=True, shape=("N",), far=0.001),
     "offset": Real(-2, 2, shape=("d",)),
     "centre": Real(-3, 3, shape=("N", "d")),
     "knot": Real(-3, 3, shape=("N", "d")),
@@ -130,11 +133,13 @@ def clients_of(point: Params) -> Clients:
     return Clients(functions=functions, mu=low, smoothness=high, weights=weights, optimum=optimum, gaps=gaps)
 
 
-def play(clients: Clients, point: Params, eta: Any, completed: Any, coefficients: Any) -> RoundInstance:
-    """Run one round on all outcomes of the coins."""
+def play(
+    clients: Clients, point: Params, eta: Any, completed: Any, coefficients: Any, *, most: int = COINS
+) -> RoundInstance:
+    """Run one round on all outcomes of the coins, of which there are at most as many as given."""
     steps, dim = point["E"], point["d"]
     noise = point.get("noise")
-    signs = coins(tuple(int(s) for s in completed), steps, noisy=noise is not None)
+    signs = coins(tuple(int(s) for s in completed), steps, most=0 if noise is None else most)
     count, num_clients = signs.shape[:2]
     works = (np.arange(steps)[None, :] < np.asarray(completed)[:, None]).astype(int)
     start = clients.optimum + point["offset"]
@@ -165,9 +170,13 @@ def play(clients: Clients, point: Params, eta: Any, completed: Any, coefficients
 
 
 @functools.lru_cache(maxsize=256)
-def coins(completed: tuple[int, ...], steps: int, *, noisy: bool) -> Any:
-    """Return all outcomes of one coin per step that is worked, shape ``(outcomes, N, E)``; other steps have none."""
-    places = [(k, i) for k, done in enumerate(completed) for i in range(done)] if noisy else []
+def coins(completed: tuple[int, ...], steps: int, *, most: int) -> Any:
+    """Return all outcomes of one coin per step that is worked, shape ``(outcomes, N, E)``; other steps have none.
+
+    The earliest steps come first, and only so many of them have a coin.
+    """
+    earliest = [(i, k) for i in range(steps) for k, done in enumerate(completed) if i < done][:most]
+    places = sorted((k, i) for i, k in earliest)
     signs = np.zeros((2 ** len(places), len(completed), steps), dtype=int)
     for outcome, values in enumerate(itertools.product((-1, 1), repeat=len(places))):
         for place, value in zip(places, values, strict=True):

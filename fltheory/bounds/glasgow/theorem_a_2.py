@@ -75,7 +75,7 @@ def runs(first: int) -> Instances:
     return Instances(
         space=Space(
             {
-                "K": Integer(first, 10),
+                "K": Integer(first, 10, far=300),
                 "H": Real(0.1, 10, log=True),
                 "sigma": Real(0.1, 10, log=True),
                 "step": Real(0.01, 1, log=True),

@@ -23,8 +23,8 @@ x_bar = scalar("x_bar", r"\bar x", "mean of the clients' models", shape=("dim",)
 x_star = scalar("x_star", r"x^\star", "minimiser of the objective", shape=("dim",))
 
 CLIENTS: dict[str, Parameter] = {
-    "n": Integer(1, 3),
-    "d": Integer(1, 2),
+    "n": Integer(1, 3, far=5),
+    "d": Integer(1, 2, far=5),
     "L": Real(0.1, 10, log=True),
     "q": Real(0.001, 0.5, log=True),
     "x": Real(-3, 3, shape=("n", "d")),

@@ -212,12 +212,12 @@ def observed(*, strongly: bool, tuned: bool = False) -> Observation:
 
 SPACE = Space(
     {
-        "n": Integer(1, 3),
+        "n": Integer(1, 3, far=5),
         "K": Integer(1, 2),
-        "rounds": Integer(2, 40),
+        "rounds": Integer(2, 40, far=400),
         "matrices": Choice(("ring", "mean", "identity-mean", "lazy", "coin", "pairs")),
         "weight": Real(0.05, 1, log=True),
-        "condition": Real(1, 100, log=True),
+        "condition": Real(1, 100, log=True, far=1e6),
         "curvature": Real(0, 1, shape=("n", 2)),
         "pull": Real(-3, 3, shape=("n", 2)),
         "noise": Real(0, 10),

@@ -164,14 +164,14 @@ def experiment(point: Params, *, scheme: str, later: int) -> Experiment:
 def _space(scheme: str) -> Space:
     return Space(
         {
-            "N": Integer(2 if scheme == "II" else 1, 3),
-            "d": Integer(1, 2),
-            "E": Integer(1, 3),
+            "N": Integer(2 if scheme == "II" else 1, 3, far=5),
+            "d": Integer(1, 2, far=5),
+            "E": Integer(1, 3, far=200),
             **({} if scheme == "all" else {"K": Integer(1, 2)}),
-            "condition": Real(1, 100, log=True),
+            "condition": Real(1, 100, log=True, far=1e6),
             "curvature": Real(0, 1, shape=("N", "d")),
             "centre": Real(-3, 3, shape=("N", "d")),
-            **({} if scheme == "II" else {"n": Real(0.1, 1, log=True, shape=("N",))}),
+            **({} if scheme == "II" else {"n": Real(0.1, 1, log=True, shape=("N",), far=0.001)}),
             "noise": Real(0, 10, shape=("N",)),
             "start": Real(-3, 3, shape=("d",)),
         }

@@ -63,12 +63,12 @@ def realise(point: Params, *, turned: bool) -> dict[Any, Any]:
 def _space(dim: int | str, **more: Any) -> Space:
     return Space(
         {
-            "N": Integer(1, 3),
+            "N": Integer(1, 3, far=5),
             **({"d": Integer(1, 2)} if dim == "d" else {}),
             "mu": Real(0.01, 10, log=True),
             "left": Real(0, 10, shape=("N", dim)),
             "centre": Real(-3, 3, shape=("N", dim)),
-            "n": Real(0.1, 1, shape=("N",)),
+            "n": Real(0.1, 1, shape=("N",), far=0.001),
             "noise": Real(-1, 1, shape=("N", dim)),
             "start": Real(-3, 3, shape=(dim,)),
             **more,

@@ -101,9 +101,9 @@ def realise(point: Params) -> dict[Any, Any]:
 
 SPACE = Space(
     {
-        "E": Integer(2, 12),
+        "E": Integer(2, 12, far=300),
         "mu": Real(0.01, 10, log=True),
-        "condition": Real(1.01, 1000, log=True),
+        "condition": Real(1.01, 1000, log=True, far=1e6),
         "step": Real(0.0001, 1, log=True),
         "size": Real(0.1, 10, log=True),
     }

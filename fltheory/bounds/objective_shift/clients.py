@@ -19,11 +19,11 @@ Gamma_l = scalar("Gamma_l", r"\Gamma_l", "gap of the joining client at the old m
 
 SPACE = Space(
     {
-        "N": Integer(2, 3),
-        "d": Integer(1, 2),
+        "N": Integer(2, 3, far=5),
+        "d": Integer(1, 2, far=5),
         "mu": Real(0.1, 10, log=True),
-        "condition": Real(1, 100, log=True),
-        "n": Real(0.05, 20, log=True, shape=("N",)),
+        "condition": Real(1, 100, log=True, far=1e6),
+        "n": Real(0.05, 20, log=True, shape=("N",), far=0.001),
         "centre": Real(-3, 3, shape=("N", "d")),
         "knot": Real(-3, 3, shape=("N", "d")),
         "left": Real(0, 1, shape=("N", "d")),

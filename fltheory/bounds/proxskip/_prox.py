@@ -42,14 +42,14 @@ def regulariser(point: Params) -> Regulariser:
 
 SMOOTH: dict[str, Parameter] = {
     "mu": Real(0.01, 10, log=True),
-    "condition": Real(1, 100, log=True),
+    "condition": Real(1, 100, log=True, far=1e6),
     "left": Real(0, 1, shape=("d",)),
     "right": Real(0, 1, shape=("d",)),
     "knot": Real(-3, 3, shape=("d",)),
 }
 STEP: dict[str, Parameter] = {
     "step": Real(0.01, 1, log=True),
-    "q": Real(0.05, 1, log=True),
+    "q": Real(0.05, 1, log=True, far=0.001),
     "x": Real(-3, 3, shape=("d",)),
     "h": Real(-3, 3, shape=("d",)),
     "optimum": Real(-3, 3, shape=("d",)),

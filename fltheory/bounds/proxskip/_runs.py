@@ -110,16 +110,16 @@ def scaffnew(*, noisy: bool = False) -> Instances:
     return Instances(
         space=Space(
             {
-                "N": Integer(1, 3),
-                "d": Integer(1, 2),
-                "T": Integer(1, 60),
+                "N": Integer(1, 3, far=5),
+                "d": Integer(1, 2, far=5),
+                "T": Integer(1, 60, far=600),
                 "mu": Real(0.01, 10, log=True),
-                "condition": Real(1, 100, log=True),
+                "condition": Real(1, 100, log=True, far=1e6),
                 "curvature": Real(0, 1, shape=("N", "d")),
                 "centre": Real(-3, 3, shape=("N", "d")),
                 "start": Real(-3, 3, shape=("d",)),
                 "step": Real(0.01, 1, log=True),
-                "q": Real(0.05, 1, log=True),
+                "q": Real(0.05, 1, log=True, far=0.001),
                 **own,
             }
         ),

@@ -24,7 +24,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "d": Integer(2, 2),
     "shape": Choice(("kinked", "turned")),
     "mu": Real(0.01, 10, log=True),
-    "condition": Real(1, 1000, log=True),
+    "condition": Real(1, 1000, log=True, far=1e6),
     "n": Real(0.01, 100, log=True, shape=("N",)),
     "centre": Real(-1, 1, shape=("N", "d")),
     "knot": Real(-1, 1, shape=("N", "d")),
@@ -154,7 +154,7 @@ def on_the_fly(largest: float) -> Experiments:
     space = {
         **{name: PARAMETERS[name] for name in ("N", "d", "centre", "left")},
         "mu": Real(1, 1000, log=True),
-        "condition": Real(10, 1000, log=True),
+        "condition": Real(10, 1000, log=True, far=1e6),
         "n": Real(0.001, 1000, log=True, shape=("N",)),
         "flat": Real(0.001, 0.1, log=True),
         "reach": Real(0, 1.5, shape=(2,)),

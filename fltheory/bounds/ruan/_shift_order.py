@@ -47,7 +47,7 @@ SHIFTS = Instances(
             "event": Choice(("arrival", "departure")),
             "before": Choice(("homogeneous", "heterogeneous")),
             "apart": Real(0.1, 10, log=True),
-            "E": Integer(1, 5),
+            "E": Integer(1, 5, far=300),
             "tau_0": Integer(1, 100),
             "gamma": Real(1, 1000, log=True),
             "gamma_new": Real(1, 1000, log=True),

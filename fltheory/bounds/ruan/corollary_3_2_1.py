@@ -160,7 +160,13 @@ def participation_of(point: Params, *, fast_reboot: bool) -> Participation:
     else:
         timeline = Timeline(departures=(Departure(client=count - 1, round=shift, exclude=True),))
     steps = TimeVarying(laws=(before, after), starts=(0, shift))
-    return Participation(num_clients=count, local_steps=point["E"], steps=steps, timeline=timeline)
+    return Participation(
+        num_clients=count,
+        local_steps=point["E"],
+        selection=experiments.selection(point),
+        steps=steps,
+        timeline=timeline,
+    )
 
 
 def setting_at(problem: Quadratic, participation: Participation, scheme: str, index: int) -> dict[str, Any]:
@@ -308,11 +314,11 @@ def runs(
         space=Space(
             {
                 **usual,
-                "N": Integer(2, 3),
+                "N": Integer(2, 3, far=5),
                 "event": Choice(events),
                 "tau_0": Integer(1, 3),
                 "after": Integer(16, 16, furthest=4000),
-                "participation_later": usual["participation"],
+                "participation_later": Choice(("homogeneous", "heterogeneous", "full")),
                 "low_later": usual["low"],
                 "high_later": usual["high"],
                 "q_later": Real(1e-6, 1, log=True, shape=("N",)),

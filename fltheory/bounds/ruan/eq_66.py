@@ -153,7 +153,9 @@ def experiment(point: Params, *, smallest: bool = False) -> Experiment:
         starts=(0, point["change"]),
     )
     rounds = point["rounds"]
-    participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=steps)
+    participation = Participation(
+        num_clients=point["N"], local_steps=point["E"], selection=experiments.selection(point), steps=steps
+    )
     env = setting(problem, participation, point["scheme"], rounds)
     offset, count = float(compiled(GAMMA)(env)), point["E"]
     sums, first = (np.full(rounds, env["mean_ps_min"]), 0) if smallest else (env["mean_ps_at"], 1)
@@ -266,7 +268,7 @@ def runs(*, smallest: bool = False) -> Experiments:
                 "d": Integer(2, 2),
                 "noise": Real(0.25, 1, shape=("N",)),
                 "loud": Real(0.05, 20, log=True),
-                "condition": Real(1, 10000, log=True),
+                "condition": Real(1, 10000, log=True, far=1e6),
             }
         ),
         experiment=functools.partial(experiment, smallest=smallest),

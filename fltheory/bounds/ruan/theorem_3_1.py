@@ -175,7 +175,12 @@ def staircase(env: Env, offset: Any = None) -> Inverse:
 def experiment(point: Params, *, within: Callable[..., Env] = experiments.setting) -> Experiment:
     """Return the run of a point with the theorem's learning rate; ``within`` returns what the rate depends on."""
     problem = experiments.quadratics(point)
-    participation = Participation(num_clients=point["N"], local_steps=point["E"], steps=experiments.two_values(point))
+    participation = Participation(
+        num_clients=point["N"],
+        local_steps=point["E"],
+        selection=experiments.selection(point),
+        steps=experiments.two_values(point),
+    )
     return Experiment(
         problem=problem,
         algorithm=Ruan(scheme=point["scheme"]),

@@ -18,7 +18,7 @@ from fltheory.bounds.space import Integer, Parameter, Params, Real
 delta = scalar("delta", r"\delta", "Hessian dissimilarity", domain="nonnegative")
 
 SPACE: dict[str, Parameter] = {
-    "K": Integer(1, 4),
+    "K": Integer(1, 4, far=300),
     "low": Real(0, 2),
     "above": Real(0, 10),
     "turn": Real(-1, 1),

@@ -94,7 +94,7 @@ def recursion(largest: int, rates: tuple[str, ...]) -> Instances:
         space=Space(
             {
                 "R": Integer(1, 8),
-                "K": Integer(2, 6),
+                "K": Integer(2, 6, far=300),
                 "rates": Choice(rates),
                 "mu": Real(0.1, 10, log=True),
                 "G": Real(0.1, 10, log=True),

@@ -59,7 +59,7 @@ error = scalar("error", r"(f(x^R) - f(x^*))", "gap after all rounds", domain="no
 largest = scalar("largest", r"\max_r\eta_r", "largest step-size of the run", domain="positive")
 
 SPACE: dict[str, Parameter] = {
-    "K": Integer(2, 6),
+    "K": Integer(2, 6, far=300),
     "mu": Real(0.1, 10, log=True),
     "G": Real(0.1, 10, log=True),
     "start": Real(0.01, 100, log=True),

@@ -62,11 +62,11 @@ W_R = scalar("W_R", "W_R", "sum of the weights", domain="positive")
 
 SPACE = Space(
     {
-        "N": Integer(2, 3),
+        "N": Integer(2, 3, far=5),
         "S": Integer(1, 3),
-        "K": Integer(1, 5),
-        "R": Integer(4, 60),
-        "condition": Real(1, 100, log=True),
+        "K": Integer(1, 5, far=300),
+        "R": Integer(4, 60, far=600),
+        "condition": Real(1, 100, log=True, far=1e6),
         "spread": Real(0, 1, shape=("N",)),
         "pull": Real(-3, 3, shape=("N",)),
         "start": Real(0, 5),

@@ -22,7 +22,7 @@ COINS = 6
 OBJECTIVE: dict[str, Parameter] = {
     "d": Integer(1, 2),
     "H": Real(0.1, 10, log=True),
-    "condition": Real(1, 1e4, log=True),
+    "condition": Real(1, 1e4, log=True, far=1e6),
     "centre": Real(-3, 3, shape=("d",)),
     "knot": Real(-3, 3, shape=("d",)),
     "left": Real(0, 1, shape=("d",)),

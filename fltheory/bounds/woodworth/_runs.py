@@ -36,11 +36,11 @@ mean_gap = scalar(
 )
 
 CLIENTS: dict[str, Parameter] = {
-    "M": Integer(1, 4),
-    "K": Integer(1, 5),
-    "d": Integer(1, 2),
+    "M": Integer(1, 4, far=5),
+    "K": Integer(1, 5, far=300),
+    "d": Integer(1, 2, far=5),
     "H": Real(0.1, 10, log=True),
-    "flat": Real(0.001, 1, log=True, shape=("d",)),
+    "flat": Real(0.001, 1, log=True, shape=("d",), far=1e-6),
     "noise": Real(0, 10),
     "start": Real(-3, 3, shape=("d",)),
 }

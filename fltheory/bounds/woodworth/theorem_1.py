@@ -166,7 +166,7 @@ def instances(*, restart: bool = False, same_noise: bool = False) -> Instances:
         space=Space(
             {
                 **SPACE,
-                "condition": Real(1, 1) if restart else Real(1, 1e4, log=True),
+                "condition": Real(1, 1) if restart else Real(1, 1e4, log=True, far=1e6),
                 "quiet": Real(1, 1) if same_noise else Real(0, 1),
             }
         ),

@@ -73,6 +73,17 @@ def test_smooth_bend_drifts_as_the_noise_of_three_steps_says():
     assert drift(1, u, size) == pytest.approx(0.0, abs=1e-17)
 
 
+def test_bias_on_the_smooth_bend_settles_after_hundreds_of_steps():
+    """For narrow noise log cosh t is t^2 / 2; variance and bias are fixed points of linear maps, by hand."""
+    u, steps, width = 0.5, 147, 3 * 148.0
+    second = u**2 / 3 / (1 - (1 - 0.75 * u) ** 2)
+    by_hand = (u / (8 * width)) * second / (0.75 * u)
+    assert width * abs(drift(steps, u, u / width)) == pytest.approx(by_hand, rel=1e-5)
+    third = 1 / (4 * width)
+    assert by_hand < 0.52 * 0.005 * u**3 * third * (steps - 1) / u  # what Theorem A.4 claims, printed
+    assert by_hand > 5 * 0.005 * u**3 * third / u**2
+
+
 def test_infinitely_many_machines_drift_at_least_as_little_as_a_few():
     problem = fl.bent_valley(H=1.0, mu=0.1, distance=np.sqrt(3.0) * 0.1, sigma=1.0, num_clients=4)
     made = run(problem, steps=3, rounds=4, rate=0.8, replicates=1500, record=fl.Record(models=True))
