@@ -11,6 +11,8 @@ certificate is about it.
 * A step counts by its published forms if all of them hold, else by its corrected forms, else by its sharp ones, and
   then by the weakest of these. Published forms that hold by a search or a trend only, while all corrected or all sharp
   forms have certificates, count by those: they are the same statement with constants, or with better ones.
+* A law up to constants that was only followed along sweeps (``corrected@rate``, extrapolated) counts by the sharp form
+  of the same name, if that has a certificate: it is that law with its constants.
 * A result among the steps (a bound, a rate, a rule) that is not certified itself counts by its own steps.
 * A step that is searched, open, not checked, or false without a correction is named: the result holds modulo it.
 """
@@ -157,6 +159,7 @@ def _step(id_: str, entry: Mapping[str, Any] | None) -> Step:
     if entry is None:
         return Step(id_, "", "", False)
     groups = {word: _group(entry, word) for word in ("published", "corrected", "sharp")}
+    groups["corrected"] = [_with_constants(form, groups["sharp"]) for form in groups["corrected"]]
     refuted = any(form["verdict"] == "VIOLATED" for form in groups["published"])
     strengths = {word: _weakest(forms) for word, forms in groups.items() if forms}
     holds = all(form["verdict"] == "HOLDS" for form in groups["published"])
@@ -170,6 +173,15 @@ def _group(entry: Mapping[str, Any], word: str) -> list[Mapping[str, Any]]:
     """Return the published, corrected or sharp forms, without those that apply to no instance."""
     forms = [form for form in entry["forms"] if form["verdict"] != "NOT_APPLICABLE"]
     return [form for form in forms if form["variant"].startswith(word)]
+
+
+def _with_constants(form: Mapping[str, Any], sharp: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the sharp form of the same name with a certificate, if a form only holds by a trend; the form if not."""
+    if form["verdict"] != "HOLDS" or form.get("strength") != Strength.EXTRAPOLATED.value:
+        return form
+    name = form["variant"].removeprefix("corrected")
+    same = [one for one in sharp if one["variant"] == f"sharp{name}" and one["verdict"] == "HOLDS"]
+    return next((one for one in same if one.get("strength") in _CERTAIN), form)
 
 
 def _weakest(forms: Sequence[Mapping[str, Any]]) -> str:

@@ -28,7 +28,8 @@ convex in them, hence largest at a vertex: one entry alone, :math:`k^2\mu_{\math
 kn)\|T\|^2`. For :math:`k^2 \le n` the smaller one is :math:`\frac kn` and is attained by equal entries; otherwise it is
 :math:`\frac1k` and is approached by one entry among tiny ones.
 
-Instances: vectors of one to six entries, ties included, and any fraction.
+Instances: vectors of one to six entries, ties included, and any fraction; for the corrected and the sharp form, a
+number of entries to be kept and a number of others.
 
 Source: EFL, Algorithm 2, both versions. The papers' :math:`\mu` of the box is written :math:`\mu_{\mathrm{ST}}` here.
 """
@@ -37,11 +38,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sympy import Eq, Le, Min
 
 from fltheory.bounds.algebra import NormSq
 from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
-from fltheory.bounds.efl._compressor import asked_for, compress
+from fltheory.bounds.efl._compressor import Sent, asked_for, compress
 from fltheory.bounds.efl._symbols import asked, kept, length, level, sent, vector
 from fltheory.bounds.space import Integer, Params, Real, Space
 
@@ -50,19 +52,23 @@ def _instance(point: Params, *, ties: str, rounded: bool = True) -> dict[str, An
     values, size = point["T"], point["n"]
     count = asked_for(point["q"], size)
     divisor = count if rounded or point["q"] * size < 1 else point["q"] * size
-    found = compress(values, count, ties=ties, divisor=divisor)
+    return _made(values, count, compress(values, count, ties=ties, divisor=divisor))
+
+
+def _made(values: Any, count: int, found: Sent) -> dict[str, Any]:
     return {
         "T": values,
         "ST": found.values,
         "level": found.level,
-        "length": size,
+        "length": len(values),
         "asked": count,
         "kept": found.kept,
     }
 
 
-def _exact(point: Params) -> dict[str, Any]:
-    return _instance(point, ties="exact")
+def _counted(point: Params) -> dict[str, Any]:
+    values = np.concatenate([point["T"], point["more"]])
+    return _made(values, point["k"], compress(values, point["k"], ties="exact"))
 
 
 def _threshold(point: Params) -> dict[str, Any]:
@@ -74,6 +80,14 @@ def _unrounded(point: Params) -> dict[str, Any]:
 
 
 space = Space({"n": Integer(1, 6), "q": Real(0.01, 1), "T": Real(-3, 3, shape=("n",))})
+entries = Space(
+    {
+        "k": Integer(1, 4),
+        "left": Integer(0, 4),
+        "T": Real(-3, 3, shape=("k",)),
+        "more": Real(-3, 3, shape=("left",)),
+    }
+)
 error = NormSq(vector - sent)
 
 claim = Claim(
@@ -111,5 +125,5 @@ claim = Claim(
             note="attained by equal entries if k^2 <= n, otherwise approached by one entry among tiny ones",
         ),
     ),
-    check=Instances(space=space, realise=_exact),
+    check=Instances(space=entries, realise=_counted),
 )

@@ -75,26 +75,32 @@ def sums(clients: int, nothing: Any, one: Any) -> list[Any]:
 
 
 def realise(point: Params) -> dict[str, Any]:
-    """Return the chances of the three events."""
+    """Return the chances of the two events."""
     clients, size, one = point["m"], point["delta"], ratio(point, 1)
     fair = dict(zip(range(-clients, clients + 1), sums(clients, 0 * one, one), strict=True))
-    lazy = dict(zip(range(-clients, clients + 1), sums(clients, point["nothing"], one), strict=True))
     up, down = (int(signs(point["server"] + side * point["step"])) for side in (1, -1))
 
     def printed(total: int) -> Any:
         above = (clients + total) // 2
         return (above * up + (clients - above) * down) * one / clients - point["server"]
 
-    two_sided = sum((p for total, p in lazy.items() if abs(total) > size * clients), start=0 * one)
     return {
         "m": clients,
-        "d": point["d"],
         "delta": size,
         "tail": sum((p for total, p in fair.items() if total > size * clients), start=0 * one),
         "tail_printed": sum((p for total, p in fair.items() if p > 0 and printed(total) > size), start=0 * one),
-        "tail_any": one - (one - two_sided) ** point["d"],
     }
 
+
+def both_sides(point: Params) -> dict[str, Any]:
+    """Return the chance of the event of the corrected form."""
+    clients, size, one = point["m"], point["delta"], ratio(point, 1)
+    lazy = dict(zip(range(-clients, clients + 1), sums(clients, point["nothing"], one), strict=True))
+    two_sided = sum((p for total, p in lazy.items() if abs(total) > size * clients), start=0 * one)
+    return {"m": clients, "d": point["d"], "delta": size, "tail_any": one - (one - two_sided) ** point["d"]}
+
+
+SIGNS = {"m": Integer(1, 12), "d": Integer(1, 5), "delta": Real(0.001, 1), "nothing": Real(0, 1)}
 
 claim = Claim(
     id="fen.section-b.3",
@@ -111,16 +117,14 @@ claim = Claim(
         Form(
             variant="corrected",
             statement=Le(tail_any, 2 * d * exp(-m * delta**2 / 2)),
+            check=Instances(space=Space(SIGNS), realise=both_sides),
             note="both sides of all coordinates, signs that may be 0",
         ),
     ),
     check=Instances(
         space=Space(
             {
-                "m": Integer(1, 12),
-                "d": Integer(1, 5),
-                "delta": Real(0.001, 1),
-                "nothing": Real(0, 1),
+                **SIGNS,
                 "server": Real(-2, 2),
                 "step": Real(0.01, 3, log=True),
             }

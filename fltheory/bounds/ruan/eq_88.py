@@ -11,8 +11,8 @@ smallest at :math:`\tau_0`; then :math:`f_0(\tau_0) = f_1(\tau)` holds, as publi
 The equation is linear in :math:`\tau`, so this is its only solution; SymPy proves that it is one, as an identity of
 rational functions. The order is a form of its own (``published@order``): since :math:`\gamma \ge 1` the first term is
 not positive, and the second is at most :math:`(1 + \gamma/E)\, \Gamma_l \tau_0 / V` from :math:`\tau_0 = 1` on, so
-that the constant depends on :math:`\gamma/E` alone. A negative value means that excluding the client is better at
-once.
+that the constant depends on :math:`\gamma/E` alone (form ``sharp@order``, attained for :math:`\gamma = \tau_0 = 1`). A
+negative value means that excluding the client is better at once.
 
 Instances of the order: :math:`\tau_0`, :math:`\Gamma_l` and :math:`V` varied one at a time over five decades, with
 the other numbers fixed.
@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Eq, Le
+from sympy import Eq, Ge, Le
 
 from fltheory.bounds.algebra import BigO
-from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
 from fltheory.bounds.flexible_participation.symbols import V, gamma
 from fltheory.bounds.ruan._shift_bounds import E, Gamma_gone, f_0, f_1, reached, tau, tau_0
 from fltheory.bounds.space import Params, Real, Space
+from fltheory.problems.problem import Origin
 
 crossing = (1 - gamma) / E + Gamma_gone * reached / (E * V)
 
@@ -86,6 +87,15 @@ claim = Claim(
                 ),
             ),
             note="the order in the last link",
+        ),
+        Form(
+            variant="sharp@order",
+            statement=Le(crossing, (1 + gamma / E) * Gamma_gone * tau_0 / V),
+            assumptions=(
+                Assumption("gamma at least one", Ge(gamma, 1), Origin.DECLARED),
+                Assumption("departure after a round", Ge(tau_0, 1), Origin.DECLARED),
+            ),
+            note="the order with its constant",
         ),
     ),
     uses=("ruan.theorem-3.1", "ruan.corollary-3.2.1"),

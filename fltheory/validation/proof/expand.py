@@ -189,7 +189,7 @@ class _Writer:
             name = f"{e.func.__name__}_at_{len(self.functions)}"
             return self.functions.setdefault(key, self.symbol(name, e.func.quantity.domain))
         if isinstance(e, BigO) or not isinstance(
-            e, (sp.Add, sp.Mul, sp.Pow, sp.Max, sp.Min, sp.Abs, Pos, sp.binomial, sp.factorial)
+            e, (sp.Add, sp.Mul, sp.Pow, sp.exp, sp.Max, sp.Min, sp.Abs, Pos, sp.binomial, sp.factorial)
         ):
             raise Untranslatable(f"{type(e).__name__} in {e}")
         made = e.func(*parts)

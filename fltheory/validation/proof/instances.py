@@ -168,7 +168,7 @@ def statements(
     """Yield hypotheses and goals along every path, with the ranges of the parameters.
 
     An inequality with norms is about all functions of a class. Instances whose code compares numbers have functions of
-    a particular shape, with kinks, so nothing is said about those.
+    a particular shape, with kinks, so nothing is said about those, unless there is nothing but vectors.
     """
     point, ranges = symbolic(check.space, discrete)
     if not ranges:
@@ -186,12 +186,24 @@ def statements(
         return known, goals
 
     equations = all(isinstance(relation, sp.Eq) for relation in form.relations)
-    shaped = not equations and expand.has_norms(form, assumptions)
+    shaped = not equations and expand.has_norms(form, assumptions) and not only_vectors(check.space)
     ends = {symbol: (_end(real.low), _end(real.high)) for symbol, real in ranges.items()}
     for (known, goals), conditions in paths(compute, most=1 if shaped else MOST_PATHS, ranges=ends):
         names = {symbol: sp.Symbol(symbol.name) for symbol in ranges}
         plain = [[_renamed(one, names) for one in several] for several in ([*conditions, *known], goals)]
         yield plain[0], plain[1], {names[symbol]: real for symbol, real in ranges.items()}
+
+
+def only_vectors(space: Space) -> bool:
+    """Return whether all continuous parameters are entries of vectors, with no direction preferred: no functions.
+
+    >>> only_vectors(Space({"n": Integer(1, 2), "T": Real(-3, 3, shape=("n",))}))
+    True
+    >>> only_vectors(Space({"n": Integer(1, 2), "T": Real(-3, 3, shape=("n",)), "left": Real(0, 1, shape=("n",))}))
+    False
+    """
+    reals = [parameter for parameter in space.parameters.values() if isinstance(parameter, Real)]
+    return all(parameter.shape and parameter.low == -parameter.high for parameter in reals)
 
 
 def _end(number: float) -> sp.Rational:

@@ -14,6 +14,7 @@ its matrix is factored in rational arithmetic whenever the certificate is replay
 from __future__ import annotations
 
 import importlib
+import itertools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from fltheory.validation.proof import sparse
 from fltheory.validation.proof.sequent import Sequent, Sign, fraction_text
 
 MOST = 1500
@@ -37,6 +39,12 @@ _PRECISE = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-12)
 
 _DENOMINATORS = (10**4, 10**7, 10**10)
 
+MOST_REDUCED = 6
+"""Problems with few hypotheses whose solutions are rounded, the smallest first."""
+
+_PRECISION = 1e-8
+"""How far from zero numbers and eigenvalues, relative to the largest, may be in a solution that is believed."""
+
 
 def attempt(sequent: Sequent) -> dict[str, Any] | None:
     """Return weights of the hypotheses that prove a problem; ``None`` if none are found."""
@@ -45,11 +53,44 @@ def attempt(sequent: Sequent) -> dict[str, Any] | None:
     problem = _Program(sequent)
     if len(problem.vectors) > LARGEST_MATRIX:
         return None
-    for floats in problem.solutions():
+    for places, weights in _candidates(sequent, problem):
+        part = {"weights": [[n, fraction_text(w)] for n, w in zip(places, weights, strict=True) if w]}
+        if verified(sequent, part):
+            return part
+    return None
+
+
+def _candidates(sequent: Sequent, problem: _Program) -> Iterator[tuple[Sequence[int], Any]]:
+    """Yield rational weights and the places of their hypotheses: of all, if there is room; of few; of all again."""
+    places = range(len(problem.facts))
+    first = problem.solved(np.ones(len(places), dtype=bool), interior=True)
+    if first is not None:
+        weights = problem.near(first)
+        if weights is not None:
+            yield places, weights
+    few = _of_few(sequent)
+    if few is not None:
+        yield few
+    for floats in problem.solutions(first):
         for weights in problem.rounded(floats):
+            yield places, weights
+
+
+def _of_few(sequent: Sequent) -> tuple[list[int], Any] | None:
+    """Return weights of few hypotheses, and the places of those; ``None`` if none are found."""
+
+    def solve(smaller: Sequent) -> Any:
+        program = _Program(smaller)
+        weights = program.solved(np.ones(len(program.facts), dtype=bool), interior=False)
+        return weights if weights is not None and program.satisfied(weights) else None
+
+    for smaller, places in itertools.islice(sparse.reduced(sequent, solve), MOST_REDUCED):
+        program = _Program(smaller)
+        floats = program.solved(np.ones(len(program.facts), dtype=bool), interior=True)
+        for weights in () if floats is None else program.rounded(floats):
             part = {"weights": [[n, fraction_text(w)] for n, w in enumerate(weights) if w]}
-            if verified(sequent, part):
-                return part
+            if verified(smaller, part):
+                return places, weights
     return None
 
 
@@ -138,12 +179,11 @@ class _Program:
             len(monomials), len(self.polynomials)
         )
 
-    def solutions(self) -> Iterator[Any]:
+    def solutions(self, first: Any) -> Iterator[Any]:
         """Yield weights in floats: far from singular matrices, then few hypotheses, with which programs are precise."""
-        everything = np.ones(len(self.facts), dtype=bool)
-        first = self.solved(everything, interior=True)
         if first is not None:
             yield first
+        everything = np.ones(len(self.facts), dtype=bool)
         second = self.solved(everything, interior=False)
         if second is None:
             return
@@ -203,6 +243,27 @@ class _Program:
             return None
         return np.asarray(weights.value, dtype=float)
 
+    def _matrix(self, floats: Any) -> Any:
+        """Return the matrix of the squares that are left, in floats."""
+        values = self._values(list(self.pairs.values()))
+        rest = values[:, 0] - values[:, 1:] @ floats
+        matrix = np.zeros((len(self.vectors), len(self.vectors)))
+        for (a, b), entry in zip(self.pairs, rest, strict=True):
+            matrix[a, b] = matrix[b, a] = entry if a == b else entry / 2
+        return matrix
+
+    def satisfied(self, floats: Any) -> bool:
+        """Return whether weights solve the program, as far as floats can tell."""
+        rows = self._values(self.linear)
+        rest = rows[:, 0] - rows[:, 1:] @ floats
+        eigenvalues = np.linalg.eigvalsh(self._matrix(floats)) if self.vectors else np.zeros(1)
+        off = float(np.abs(rest).max(initial=0.0))
+        return bool(off < _PRECISION and eigenvalues[0] > -_PRECISION * max(eigenvalues[-1], 1e-12))
+
+    def near(self, floats: Any) -> Any:
+        """Return rational weights near those given, with numbers cancelled; ``None`` if there are none."""
+        return _near(self._conditions([], list(range(len(floats)))), list(floats), _DENOMINATORS[1])
+
     def rounded(self, floats: Any) -> Any:
         """Yield rational weights near those given, with numbers cancelled and vectors that are mapped to zero kept."""
         largest = float(np.abs(floats).max(initial=0.0))
@@ -229,12 +290,7 @@ class _Program:
         size = len(self.vectors)
         if not size:
             return
-        values = self._values(list(self.pairs.values()))
-        rest = values[:, 0] - values[:, 1:] @ floats
-        matrix = np.zeros((size, size))
-        for (a, b), entry in zip(self.pairs, rest, strict=True):
-            matrix[a, b] = matrix[b, a] = entry if a == b else entry / 2
-        eigenvalues, eigenvectors = np.linalg.eigh(matrix)
+        eigenvalues, eigenvectors = np.linalg.eigh(self._matrix(floats))
         for tiny in (1e-8, 1e-6, 1e-4):
             count = int((eigenvalues < tiny * max(eigenvalues[-1], 1e-12)).sum())
             if not count:

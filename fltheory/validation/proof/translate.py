@@ -1,8 +1,8 @@
 r"""From relations between scalars to polynomial problems.
 
 Denominators are cleared, with a case for either sign where the sign is not plain; ``Max``, ``Min``, ``Abs`` and the
-positive part become cases; roots become new nonnegative symbols with their powers as equations; equations that give a
-symbol are substituted. A statement says nothing where it is not defined, so denominators are not zero and radicands not
+positive part become cases; roots become new nonnegative symbols with their powers as equations, exponentials new
+positive symbols between Taylor polynomials; equations that give a symbol are substituted. A statement says nothing where it is not defined, so denominators are not zero and radicands not
 negative. Integers are taken for real numbers, which proves more.
 """
 
@@ -20,6 +20,7 @@ from sympy.core.relational import Equality, GreaterThan, Relational, StrictGreat
 from fltheory.bounds.algebra import BigO, Pos
 from fltheory.bounds.quantities import Domain
 from fltheory.errors import FltheoryError
+from fltheory.validation.proof.exponentials import without_exponentials
 from fltheory.validation.proof.polynomials import Converter, NotPolynomial, divides, longer
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 
@@ -64,7 +65,8 @@ def sequents(hypotheses: Iterable[Relational], goal: Relational, domains: Mappin
         raise Untranslatable(f"more than {MOST_OPERATIONS} operations")
     found = []
     for known, claimed in itertools.islice(_cases([*given], claim), MOST_CASES + 1):
-        relations, domain = _without_roots([*known, claimed], domains)
+        plain, exponentials = without_exponentials([*known, claimed])
+        relations, domain = _without_roots(plain, {**domains, **exponentials})
         found += list(_polynomial(relations[:-1], relations[-1], domain))
         if len(found) > MOST_CASES:
             raise Untranslatable(f"more than {MOST_CASES} cases")
@@ -78,7 +80,7 @@ def _checked(relation: Any) -> Relational:
     if relation.has(BigO):
         raise Untranslatable("a rate is no polynomial problem")
     for node in sp.preorder_traversal(relation):
-        known = isinstance(node, (sp.Symbol, sp.Rational, sp.Add, sp.Mul, sp.Pow, Relational, *_SPLIT))
+        known = isinstance(node, (sp.Symbol, sp.Rational, sp.Add, sp.Mul, sp.Pow, sp.exp, Relational, *_SPLIT))
         if not known or isinstance(node, sp.IndexedBase | sp.Indexed):
             raise Untranslatable(f"{type(node).__name__} in {node}")
         if isinstance(node, sp.Pow) and not node.exp.is_Rational:

@@ -72,6 +72,45 @@ REFUTED = form("published", "VIOLATED", "refuted")
             },
             "rests on its steps modulo a (refuted as printed, corrected form searched)",
         ),
+        (
+            {
+                "a": statement(
+                    "lemma", REFUTED, form("corrected@rate", strength="extrapolated"), form("sharp@rate")
+                )
+            },
+            "rests on certified steps, at the sizes that they state; "
+            "refuted as printed, counted by what corrects them: a",
+        ),
+        (
+            {
+                "a": statement(
+                    "lemma",
+                    REFUTED,
+                    form("corrected@rate", strength="extrapolated"),
+                    form("sharp@rate", "INCONCLUSIVE"),
+                )
+            },
+            "rests on its steps modulo a (refuted as printed, corrected form extrapolated)",
+        ),
+        (
+            {
+                "a": statement(
+                    "lemma",
+                    REFUTED,
+                    form("corrected@rate", strength="extrapolated"),
+                    form("sharp@rate", strength="searched"),
+                )
+            },
+            "rests on its steps modulo a (refuted as printed, corrected form extrapolated)",
+        ),
+        (
+            {"a": statement("lemma", REFUTED, form("corrected@rate", strength="extrapolated"), form("sharp"))},
+            "rests on its steps modulo a (refuted as printed, corrected form extrapolated)",
+        ),
+        (
+            {"a": statement("lemma", REFUTED, form("corrected@rate", "INCONCLUSIVE"), form("sharp@rate"))},
+            "rests on its steps modulo a (refuted as printed, corrected form open)",
+        ),
         ({"a": statement("lemma", REFUTED)}, "rests on its steps modulo a (refuted)"),
         (
             {"a": statement("lemma", REFUTED, form("corrected"), form("corrected@more", strength="searched"))},
