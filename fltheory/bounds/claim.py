@@ -108,6 +108,10 @@ class Instances:
     :class:`Rejected` where the parameters make no instance. ``effort`` multiplies the budget of a search, for spaces in
     which failures would be rare; all forms that share the check are searched as hard. Every search looks at the points
     in ``begin``, which are for terms that matter only where random points are rare: many dimensions, large numbers.
+
+    ``within`` are instances over whole classes of functions and all vectors, made without rounding, that include these:
+    what is certified for them holds here. They are not searched; constants may be parameters there that only the
+    assumptions of the form bound.
     """
 
     space: Space
@@ -116,6 +120,7 @@ class Instances:
     rational: bool = True
     effort: int = 1
     begin: tuple[Params, ...] = ()
+    within: Instances | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -59,10 +59,10 @@ claim = Claim(
             where=WHERE,
             over=every,
             assumptions=(*_round.NOISE, _round.UNIFORM, Assumption("step size", Le(eta, 2 / L))),
-            check=_round.rounds(longest=8),
+            check=_round.rounds(longest=8, compared=True),
             note="attained by two clients without noise or heterogeneity; step sizes up to 2 / L",
         ),
     ),
     assumptions=(*_round.NOISE, _round.UNIFORM, _round.STEP),
-    check=_round.rounds(),
+    check=_round.rounds(compared=True),
 )

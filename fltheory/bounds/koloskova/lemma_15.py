@@ -38,7 +38,7 @@ from sympy import Gt, Le, Max, Rational, sqrt
 
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.quantities import scalar
-from fltheory.bounds.space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.space import Choice, Integer, Parameter, Params, Real, Space
 from fltheory.problems.problem import Origin
 
 r_0 = scalar("r_0", "r_0", "what the recursion starts from", domain="nonnegative")
@@ -75,17 +75,15 @@ def _values(point: Params, start: Any, first: Any, second: Any, step: Any) -> di
     return {"r_0": start, "b": first, "e": second, "d": point["d"], "T": point["T"], "step": step}
 
 
-SPACE = Space(
-    {
-        "T": Integer(0, 3),
-        "start": Choice(("positive", "zero")),
-        "r_0": Real(0.1, 5),
-        "d": Real(0.01, 10, log=True),
-        "inverse 1": Real(0, 4),
-        "inverse 2": Real(0, 4),
-        "part": Real(0.01, 1, log=True),
-    }
-)
+SHAPE: dict[str, Parameter] = {
+    "T": Integer(0, 3),
+    "r_0": Real(0.1, 5),
+    "d": Real(0.01, 10, log=True),
+    "inverse 1": Real(0, 4),
+    "inverse 2": Real(0, 4),
+}
+SPACE = Space(SHAPE)
+WITH_ZERO = Space({**SHAPE, "start": Choice(("positive", "zero")), "part": Real(0.01, 1, log=True)})
 
 
 def bound(constant: Any) -> Any:
@@ -129,5 +127,5 @@ claim = Claim(
         ),
     ),
     assumptions=(allowed,),
-    check=Instances(space=SPACE, realise=partial(realise, zero=True)),
+    check=Instances(space=WITH_ZERO, realise=partial(realise, zero=True)),
 )

@@ -45,6 +45,7 @@ from typing import Any
 from sympy import Le, Sum, sqrt
 
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.koloskova._any_walk import any_walk
 from fltheory.bounds.koloskova._noisy import CONVEX
 from fltheory.bounds.koloskova._symbols import p, sigma_bar_sq, tau, zeta_bar_sq
 from fltheory.bounds.koloskova._walk import walk
@@ -108,8 +109,24 @@ def limit(divisor: Any) -> tuple[Assumption, ...]:
     )
 
 
-LARGER = Instances(space=SPACE, realise=larger)
 DRAWN = Instances(space=Space({**SPACE.parameters, "chance": Real(0.05, 0.95)}), realise=walk)
+ANY = Space(
+    {
+        "d": Integer(1, 1),
+        "tau": Integer(1, 2),
+        "L": Real(0.1, 10, log=True),
+        "q": Real(0.1, 0.5),
+        "x": Real(-3, 3, shape=(2, "d")),
+        "knot": Real(-3, 3, shape=(4, "d")),
+        "tilt": Real(-3, 3, shape=(4, "d")),
+        "left": Real(0, 1, shape=("d",)),
+        "right": Real(0, 1, shape=("d",)),
+        "omega": Real(0, 1, shape=(3,)),
+        "part": Real(0.1, 1),
+        "steps": Real(0, 1, shape=(3,)),
+    }
+)
+LARGER = Instances(space=SPACE, realise=larger, within=Instances(space=ANY, realise=any_walk))
 
 claim = Claim(
     id="koloskova.lemma-9",

@@ -80,7 +80,9 @@ kinked = Instances(
     space=_space("d", right=Real(0, 10, shape=("N", "d")), knot=Real(-3, 3, shape=("N", "d"))),
     realise=partial(realise, turned=False),
 )
-turned = Instances(space=_space(2, turn=Real(-1, 1, shape=("N",))), realise=partial(realise, turned=True))
+turned = Instances(
+    space=_space(2, turn=Real(-1, 1, shape=("N",))), realise=partial(realise, turned=True), within=kinked
+)
 
 claim = Claim(
     id="li.section-3.4",

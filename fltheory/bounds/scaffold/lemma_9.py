@@ -13,23 +13,25 @@ negative, and for odd :math:`K` a step throws the model over the minimiser. With
 drops a factor :math:`1/R` twice, uses Bernoulli's inequality in the wrong direction for :math:`K > 3`, and says that
 :math:`K - 1 \le K/2` for :math:`K \ge 2`.
 
-**Derivation of the corrected form.** Let :math:`\eta_r \le \frac1{2\mu}`, :math:`K \ge 2`,
-:math:`u = \mu\eta_r(K - 1)` and :math:`z_r = \mu x^r/G`. At least :math:`\frac{K-1}2` terms of the sum have
-:math:`\tau \ge \frac{K-1}2`, so that they are at least :math:`1 - e^{-u}`: the second part of the recursion is at
-least :math:`\frac G\mu\cdot\frac u4(1 - e^{-u})`. If :math:`u \ge \frac18`, then
-:math:`z_r \ge \frac1{32}(1 - e^{-1/8}) =: z`. If :math:`u < \frac18`, then :math:`1 - e^{-u} \ge \frac{15}{16}u`,
-:math:`(1 - 2\mu\eta_r)^K \ge 1 - 4u`, and
+**Derivation of the sharp form.** Let :math:`\eta_r \le \frac1{2\mu}`, :math:`K \ge 2`,
+:math:`q = 1 - 2\mu\eta_r \in [0, 1)` and :math:`y_r = 1 + 4\mu x^r/G`. The sum of the recursion is geometric, so that
 
-.. math:: z_r \ge z_{r-1}(1 - 4u) + \tfrac{15}{64}u^2 \ge z_{r-1} - az_{r-1}^2, \qquad a = \tfrac{256}{15} .
+.. math:: y_r \ge K + y_{r-1}q^K - Kq \ge K - (K-1)\,y_{r-1}^{-1/(K-1)} \ge 2 - \frac1{y_{r-1}} .
 
-For :math:`z_{r-1} \le \frac1{2a}` the inverse grows by at most :math:`2a`; above,
-:math:`z_r \ge \frac12z_{r-1} \ge \frac1{4a} > z`. So :math:`z_R \ge \bigl(\max\{z_0^{-1}, z^{-1}\} + 2aR\bigr)^{-1}`,
-and with :math:`z^{-1} \le 273`, :math:`2a \le 34.2`
+The second step is the tangent of the convex function :math:`q^K` at :math:`q = y_{r-1}^{-1/(K-1)} =: s`, the third one
+Bernoulli's inequality :math:`1 - s^{K-1} \le (K-1)(1-s)`; both are equalities for :math:`K = 2` and
+:math:`q = 1/y_{r-1}`. In terms of :math:`x` this is :math:`\frac1{x^r} \le \frac1{x^{r-1}} + \frac{4\mu}G`, and by
+induction
 
-.. math:: x^R \ge \tfrac1{308}\min\bigl(x^0, \tfrac G{\mu R}\bigr) .
+.. math:: \frac1{x^R} \le \frac1{x^0} + \frac{4\mu R}G ,
+
+attained by two local steps with these step-sizes.
+
+**Corrected form.** The right-hand side is at most :math:`5\max\bigl\{\frac1{x^0}, \frac{\mu R}G\bigr\}`: the lemma
+holds with :math:`c = \frac15`, attained for :math:`x^0 = \frac G{\mu R}`.
 
 Instances: the recursion with equality; step-sizes as parameters, or in every round the one that makes the model
-smallest, found on a grid.
+smallest.
 
 Source: Karimireddy et al., 2020, Lemma 9, page 23 of the supplement.
 """
@@ -39,22 +41,21 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
-from sympy import Ge, Gt, Le, Min, Rational
+from sympy import Ge, Gt, Le, Min, Rational, Sum
 
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.quantities import family, index, scalar
-from fltheory.bounds.scaffold._symbols import G, K, R
+from fltheory.bounds.scaffold._symbols import G, K
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space
 from fltheory.bounds.symbols import mu
 from fltheory.problems.problem import Origin
 
-CONSTANT = Rational(1, 308)
+CONSTANT = Rational(1, 5)
 
-start = scalar("start", "x^0", "start of the recursion", domain="positive")
-last = scalar("last", "x^R", "the recursion after all rounds")
+R = scalar("R", "R", "number of rounds", domain="integer>=1")
+models = family("models", "x^{<0>}", "the recursion after rounds", first=0, shape=("rounds",))
 rates = family("rates", r"\eta_{<0>}", "step-sizes of the rounds", shape=("rounds",), domain="positive")
-round_ = index("r", "r", "a round, from 1")
+round_, tau = index("r", "r", "a round, from 1"), index("tau", r"\tau", "a local step")
 
 
 def next_model(x: Any, eta: Any, mu: Any, G: Any, steps: int) -> Any:
@@ -68,22 +69,22 @@ def realise(point: Params, *, largest: int) -> dict[str, Any]:
     """Return the recursion with step-sizes of at most one over ``largest`` times the curvature."""
     curvature, pull, steps = point["mu"], point["G"], point["K"]
     x = point["start"] * pull / curvature
-    first, chosen = x, []
+    reached, chosen = [x], []
     for part in point["steps"]:
         eta = part / (largest * curvature)
         if point["rates"] == "smallest":
-            grid = part * np.geomspace(1e-4, 1.0, 200) / (largest * curvature)
-            values = [next_model(x, trial, curvature, pull, steps) for trial in grid]
-            eta = grid[int(np.argmin(np.abs(values)))]
+            # Where the convex function of the derivation is smallest.
+            base = (pull / (pull + 4 * curvature * x)) ** (1 / (steps - 1))
+            eta = (1 - base) / (2 * curvature)
         chosen.append(eta)
         x = next_model(x, eta, curvature, pull, steps)
+        reached.append(x)
     return {
         "mu": curvature,
         "G": pull,
         "K": steps,
         "R": point["R"],
-        "start": first,
-        "last": x,
+        "models": reached,
         "rates": chosen,
     }
 
@@ -107,10 +108,24 @@ def recursion(largest: int, rates: tuple[str, ...]) -> Instances:
     )
 
 
+start, last = models[0], models[R]
 statement = Ge(last, CONSTANT * Min(start, G / (mu * R)))
-small = Assumption("steps", Le(rates[round_], 1 / mu), Origin.DECLARED, ((round_, 1, R),))
+each = ((round_, 1, R),)
+factor = 1 - 2 * mu * rates[round_]
+recursion_holds = Assumption(
+    "recursion",
+    Ge(
+        models[round_],
+        models[round_ - 1] * factor**K + rates[round_] * G / 2 * Sum(1 - factor ** (tau - 1), (tau, 1, K)),
+    ),
+    Origin.DECLARED,
+    each,
+)
+begun = Assumption("start", Gt(start, 0), Origin.DECLARED)
+small = Assumption("steps", Le(rates[round_], 1 / mu), Origin.DECLARED, each)
 more = Assumption("several local steps", Gt(K, 1), Origin.DECLARED)
-half = Assumption("half of the steps", Le(rates[round_], 1 / (2 * mu)), Origin.DECLARED, ((round_, 1, R),))
+half = Assumption("half of the steps", Le(rates[round_], 1 / (2 * mu)), Origin.DECLARED, each)
+MENDED = (half, more, begun, recursion_holds)
 
 claim = Claim(
     id="scaffold.lemma-9",
@@ -122,11 +137,18 @@ claim = Claim(
         Form(
             variant="corrected",
             statement=statement,
-            assumptions=(half, more),
+            assumptions=MENDED,
             check=recursion(2, ("given", "smallest")),
-            note="steps of at most 1/(2 mu), with a constant",
+            note="steps of at most 1/(2 mu), with the best constant",
+        ),
+        Form(
+            variant="sharp",
+            statement=Ge(last, start * G / (G + 4 * mu * R * start)),
+            assumptions=MENDED,
+            check=recursion(2, ("given", "smallest")),
+            note="steps of at most 1/(2 mu); attained by two local steps",
         ),
     ),
-    assumptions=(small, more),
+    assumptions=(small, more, begun, recursion_holds),
     check=recursion(1, ("given",)),
 )

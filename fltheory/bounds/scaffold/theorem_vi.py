@@ -22,9 +22,10 @@ them is linear.
 :math:`\eta_r \le \frac1{2\mu}`, so that :math:`q \in [0, 1]`, the update is at least that for
 :math:`\alpha = \frac12`, and that is at least the recursion of :mod:`~fltheory.bounds.scaffold.lemma_9`. For larger
 steps :math:`q \in [-1, 0)`: the factor of :math:`x` and all pulls are non-negative, and that of :math:`\tau = 1` is
-at least :math:`\frac12`, so that :math:`x^r \ge \frac{\eta_rG}2 \ge \frac G{4\mu}`, more than the proof there needs.
-Hence :math:`x^R \ge \frac1{308}\min(x^0, \frac G{\mu R})`, and :math:`f(x) = \frac\mu2x^2` gives
-:math:`\frac1{2\cdot308^2}` times the minimum of the statement.
+at least :math:`\frac12`, so that :math:`x^r \ge \frac{\eta_rG}2 \ge \frac G{4\mu}`.
+Either way the inverse of :math:`x` grows by at most :math:`\frac{4\mu}G` per round. Hence
+:math:`x^R \ge \frac15\min(x^0, \frac G{\mu R})`, and :math:`f(x) = \frac\mu2x^2` gives :math:`\frac1{50}` times the
+minimum of the statement.
 
 Instances: ``published@mean`` runs FedAvg on the problem by the exact engine, with constant and with decaying rates; the
 other forms run the update with weights in rational arithmetic.

@@ -82,8 +82,8 @@ class WorstCase:
 
     def scopes(self, form: Form, hypotheses: Hypotheses) -> list[Scope]:
         """Return sizes and parameters, if the check makes instances of vectors without rounding."""
-        check = hypotheses.check
-        if not isinstance(check, Instances) or not check.rational or not _vectors(check.space):
+        check = _widest(hypotheses)
+        if check is None or not check.rational or not _vectors(check.space):
             return []
         if not self.alone and _of_coordinates(form):
             return []
@@ -102,8 +102,8 @@ class WorstCase:
 
     def problems(self, form: Form, hypotheses: Hypotheses, scope: Scope) -> list[Sequent]:
         """Return the problems along all paths through the code that makes an instance."""
-        check = hypotheses.check
-        if not isinstance(check, Instances):
+        check = _widest(hypotheses)
+        if check is None:
             raise Untranslatable("no instances")
         point, vectors, _ = _point(check.space, scope)
         found: list[Sequent] = []
@@ -135,6 +135,14 @@ class WorstCase:
         functions = any(quantity.role.value == "function" for quantity in form.quantities())
         vectors = "all vectors of one dimension" if self.alone else "all vectors of any dimension"
         return ("all functions of the class, " if functions else "") + f"{vectors}, at {cases}"
+
+
+def _widest(hypotheses: Hypotheses) -> Instances | None:
+    """Return the instances that a certificate is about: those of the check, or those that include them."""
+    check = hypotheses.check
+    if not isinstance(check, Instances):
+        return None
+    return check if check.within is None else check.within
 
 
 def _of_coordinates(form: Form) -> bool:
@@ -360,7 +368,14 @@ def _consequences(fact: Fact, relation: Relational, count: int) -> list[Fact]:
 
 
 def _without_norms(relation: Relational) -> Iterator[Relational]:
-    """Yield relations that say the same as one: norms that add up to zero are those of vectors that are zero."""
+    """Yield relations that say the same as one.
+
+    Norms that add up to zero are those of vectors that are zero; a maximum is at most what each of its members is.
+    """
+    if isinstance(relation, sp.Le) and isinstance(relation.lhs, sp.Max):
+        for one in relation.lhs.args:
+            yield sp.Le(one, relation.rhs, evaluate=False)
+        return
     if not isinstance(relation, Equality) or relation.rhs != 0:
         yield relation
         return
