@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from fltheory._internal import arguments
@@ -84,3 +85,17 @@ def require(
         raise arguments.fail(
             owner, field, f"at most about {largest}, since {what} would take {shown(needed)} of memory", value, remedy
         )
+
+
+def require_product(owner: str, numbers: Mapping[str, int], needed: int, what: str) -> None:
+    """Raise if something that grows with the product of several numbers needs too much memory, naming the largest.
+
+    >>> require_product("problem", {"dim": 10**9, "num_clients": 10**9}, 8 * 10**18, "models")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    fltheory.errors.InvalidParameter: problem.dim must be at most about ..., since models would take 8e+03 PB of ...
+    """
+    field = max(numbers, key=lambda name: numbers[name])
+    names = list(numbers)
+    lower = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    require(owner, field, numbers[field], needed, what, remedy=f"lower {lower}")

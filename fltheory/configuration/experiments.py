@@ -127,14 +127,17 @@ class Configuration:
         arguments.integer("Configuration", "replicates", self.replicates, low=1)
         if self.title is not None and not isinstance(self.title, str):
             raise arguments.fail("Configuration", "title", "a string", self.title)
+        exact = self.engine == "exact"
+        replicates = 1 if exact else self.replicates  # whether participation has to be sampled shows when it is run
         for _, experiment in self.experiments:
-            require_memory("Configuration", experiment, replicates=self.replicates, record=self.record)
+            require_memory("Configuration", experiment, replicates=replicates, record=self.record, exact=exact)
             require_time(
                 "Configuration",
                 experiment,
-                replicates=self.replicates,
+                replicates=replicates,
                 record=self.record,
                 every_step=runs_every_step(experiment, self.engine, self.record),
+                exact=exact,
             )
 
 

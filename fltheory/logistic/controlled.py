@@ -36,7 +36,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fltheory._internal import arguments, seeding
+from fltheory._internal import arguments, memory, seeding
 from fltheory._internal.arguments import Floats, Ints
 from fltheory._internal.seeding import Purpose
 from fltheory.errors import InvalidParameter
@@ -118,6 +118,13 @@ def controlled_logistic(
     width = arguments.integer(_OWNER, "num_features", num_features, low=1)
     classes = arguments.integer(_OWNER, "num_classes", num_classes, low=2)
     count = arguments.integer(_OWNER, "samples", samples, low=1)
+    models = 1 if classes == 2 else classes
+    memory.require_product(
+        _OWNER,
+        {"num_clients": clients, "num_features": width, "samples": count, "num_classes": classes},
+        3 * 8 * (clients * (count + models) * (width + 1) + count * classes),
+        f"samples={count} of num_clients={clients} with num_features={width} and num_classes={classes}",
+    )
     low = arguments.real(_OWNER, "mu", mu, low=0, open_low=True, remedy="separable data have no minimiser without it")
     high = arguments.real(_OWNER, "L", L, low=low, open_low=True, remedy="mu must be below it")
     drift_sq = arguments.real(_OWNER, "client_drift_sq", client_drift_sq, low=0)

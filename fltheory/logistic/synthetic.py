@@ -90,10 +90,12 @@ def synthetic(
     if arguments.choice(owner, "convention", convention, ("code", "paper")) == "paper":
         alpha, beta = math.sqrt(alpha), math.sqrt(beta)
 
-    _require_memory(owner, num_clients, num_clients, num_features)
+    of_a_client = ("min_size", min_size)
+    _require_memory(owner, num_clients, num_clients, num_features, of_a_client)
     rng = seeding.generator(seed, Purpose.INSTANCE)
     counts = _client_sizes(rng, num_clients, sizes, min_size, max_size)
-    _require_memory(owner, num_clients, int(counts.sum()), num_features)
+    _require_memory(owner, num_clients, int(counts.sum()), num_features, of_a_client)
+    _require_models(owner, num_features, num_classes, int(counts.max()))
     u = rng.normal(0.0, alpha, num_clients)
     B = rng.normal(0.0, beta, num_clients)
     v = np.zeros((num_clients, num_features))
@@ -161,13 +163,14 @@ def logistic_clients(
     arguments.integer(owner, "num_features", num_features, low=1)
     if not isinstance(samples, int | Sequence | np.ndarray):
         raise arguments.fail(owner, "samples", "an integer >= 1, or one per client", samples)
-    _require_memory(owner, num_clients, num_clients, num_features)
+    of_a_client = ("samples", samples if isinstance(samples, int) else 1)
+    _require_memory(owner, num_clients, num_clients, num_features, of_a_client)
     counts = [samples] * num_clients if isinstance(samples, int) else list(samples)
     if len(counts) != num_clients:
         raise InvalidParameter(f"{owner}.samples must have one entry per client ({num_clients}), got {len(counts)}")
     for count in counts:
         arguments.integer(owner, "samples", count, low=1)
-    _require_memory(owner, num_clients, sum(counts), num_features)
+    _require_memory(owner, num_clients, sum(counts), num_features, of_a_client)
     signal = arguments.real(owner, "signal", signal, low=0)
     feature_shift = arguments.real(owner, "feature_shift", feature_shift, low=0)
     label_shift = arguments.real(owner, "label_shift", label_shift, low=0)
@@ -192,15 +195,23 @@ def logistic_clients(
     )
 
 
-def _require_memory(owner: str, num_clients: int, samples: int, num_features: int) -> None:
+def _require_memory(owner: str, num_clients: int, samples: int, num_features: int, per_client: tuple[str, int]) -> None:
     """Raise if samples do not fit into memory thrice: as drawn, put together, and with an intercept."""
-    memory.require(
+    memory.require_product(
         owner,
-        "num_clients",
-        num_clients,
+        {"num_clients": num_clients, "num_features": num_features, per_client[0]: per_client[1]},
         3 * 8 * samples * (num_features + 1),
         f"{samples} samples with num_features={num_features}",
-        remedy="lower num_clients, num_features or the samples per client",
+    )
+
+
+def _require_models(owner: str, num_features: int, num_classes: int, samples: int) -> None:
+    """Raise if a model per client, drawn one after the other, or the scores of the classes, do not fit into memory."""
+    memory.require_product(
+        owner,
+        {"num_classes": num_classes, "num_features": num_features},
+        8 * num_classes * (4 * (num_features + 1) + samples),
+        f"models of num_classes={num_classes} with num_features={num_features}",
     )
 
 

@@ -106,7 +106,7 @@ def noisy_quadratic(
     values = _spectrum(owner, dim, mu, L, spectrum, rng)
     basis: Basis = None
     if mirrors is not None:
-        basis = Reflections(directions=np.linalg.qr(rng.standard_normal((dim, mirrors)))[0].T)
+        basis = _mirrored(rng, dim, mirrors)
     elif rotated:
         basis = _rotation(rng, dim)
     w_star = arguments.real(owner, "radius", radius, low=0) * _direction(rng, dim)
@@ -163,6 +163,7 @@ def client_quadratics(
     spectrum: str = "linear",
     dissimilarity: float = 1.0,
     commuting: bool = False,
+    reflections: int | None = None,
     spread: float = 1.0,
     radius: float = 1.0,
     sample_counts: ArrayLike | None = None,
@@ -186,6 +187,10 @@ def client_quadratics(
         ``epsilon``: the largest spectral norm of ``H_i - H_j``, attained; at most ``L - mu``.
     commuting
         Give all Hessians the same eigenvectors, the coordinate axes.
+    reflections
+        Let the common eigenvectors be the coordinate axes after so many random reflections; with ``commuting`` only.
+        Each Hessian is then diagonal plus a matrix of rank ``2 * reflections`` at most, and nothing of size ``dim**2``
+        is made.
     spread
         ``sum_i p_i ||m_i - m||^2`` around the weighted mean ``m`` of the minimisers.
     radius
@@ -208,7 +213,17 @@ def client_quadratics(
     owner = "client_quadratics"
     clients = arguments.integer(owner, "num_clients", num_clients, low=1)
     _require_vectors(owner, clients, arguments.integer(owner, "dim", dim, low=1))
-    if not arguments.boolean(owner, "commuting", commuting):
+    commuting = arguments.boolean(owner, "commuting", commuting)
+    if reflections is not None and not commuting:
+        raise arguments.fail(
+            owner,
+            "reflections",
+            "left out where each Hessian has eigenvectors of its own",
+            reflections,
+            "set commuting to true, which gives all of them the same ones",
+        )
+    mirrors = None if reflections is None else _count_of_reflections(owner, reflections, dim)
+    if not commuting:
         memory.require(
             owner,
             "dim" if dim > clients else "num_clients",
@@ -217,7 +232,8 @@ def client_quadratics(
             f"dense Hessians of num_clients={clients} with dim={dim}",
             power=2 if dim > clients else 1,
             limit=memory.DENSE,
-            remedy="set commuting to true, which gives diagonal Hessians, or lower dim or num_clients",
+            remedy="set commuting to true, which gives diagonal Hessians, and reflections to 10, say, for diagonal "
+            "ones plus some of low rank, or lower dim or num_clients",
         )
     arguments.real(owner, "mu", mu, low=0)
     arguments.real(owner, "L", L, low=0, open_low=True)
@@ -260,12 +276,14 @@ def client_quadratics(
         hessian = (hessian + hessian.swapaxes(1, 2)) / 2
     p = counts / counts.sum()
     around = _spread(rng.standard_normal((clients, dim)), p, spread, True)
+    # Minimisers are those in the coordinates of the Hessians: in distribution they are alike in all of them.
     minimisers = arguments.real(owner, "radius", radius, low=0) * _direction(rng, dim) + around
     curved = hessian * minimisers if hessian.ndim == 2 else np.matmul(hessian, minimisers[..., None])[..., 0]
     return Quadratic(
         hessian=hessian,
         linear=-curved,
         constant=0.5 * np.sum(curved * minimisers, axis=1),
+        basis=None if mirrors is None else _mirrored(rng, dim, mirrors),
         sample_counts=counts,
         noise_sq=arguments.array(owner, "noise_sq", noise, shape=(clients,), low=0.0),
         noise_law=noise_law,
@@ -282,6 +300,11 @@ def _mirrors(owner: str, reflections: int | None, dim: int, rotated: bool) -> in
         return None
     if not rotated:
         raise arguments.fail(owner, "reflections", "left out where nothing is rotated", reflections)
+    return _count_of_reflections(owner, reflections, dim)
+
+
+def _count_of_reflections(owner: str, reflections: int, dim: int) -> int:
+    """Return a number of reflections if it is one, and if they fit into memory."""
     count = arguments.integer(owner, "reflections", reflections, low=1, high=dim)
     memory.require(
         owner,
@@ -336,6 +359,11 @@ def _rotation(rng: np.random.Generator, dim: int) -> Floats:
     """Return a Haar-distributed orthogonal matrix."""
     q, r = np.linalg.qr(rng.standard_normal((dim, dim)))
     return np.asarray(q * np.sign(np.diag(r)), dtype=np.float64)
+
+
+def _mirrored(rng: np.random.Generator, dim: int, count: int) -> Reflections:
+    """Return the coordinate axes after reflections along random directions."""
+    return Reflections(directions=np.linalg.qr(rng.standard_normal((dim, count)))[0].T)
 
 
 def _direction(rng: np.random.Generator, dim: int) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fltheory._internal import arguments
+from fltheory._internal import arguments, memory
 from fltheory.quadratic.bent import BentQuadratic
 from fltheory.quadratic.problem import Quadratic
 
@@ -152,7 +152,7 @@ def bent_parabola(*, H: float, sigma: float, Q: float | None = None, num_clients
     owner = "bent_parabola"
     high = arguments.real(owner, "H", H, low=0, open_low=True)
     noise = arguments.real(owner, "sigma", sigma, low=0)
-    clients = arguments.integer(owner, "num_clients", num_clients, low=1)
+    clients = _clients(owner, num_clients)
     bend = None if Q is None else arguments.real(owner, "Q", Q, low=0, open_low=True)
     ones = np.ones((clients, 1))
     return BentQuadratic(
@@ -201,7 +201,7 @@ def bent_valley(
     low = arguments.real(owner, "mu", mu, low=0, open_low=True, high=high)
     far = arguments.real(owner, "distance", distance, low=0, open_low=True)
     noise = arguments.real(owner, "sigma", sigma, low=0)
-    clients = arguments.integer(owner, "num_clients", num_clients, low=1)
+    clients = _clients(owner, num_clients)
     fourth = [] if nu is None else [arguments.real(owner, "nu", nu, low=0, open_low=True, high=high)]
     left, right = [low, high, high / 4, *fourth], [low, high, high / 2, *fourth]
     dim, shared = len(left), noise**2 / (1 + len(fourth))
@@ -262,7 +262,7 @@ def bent_valley_with_pulls(
     far = arguments.real(owner, "distance", distance, low=0, open_low=True)
     noise = arguments.real(owner, "sigma", sigma, low=0)
     apart = arguments.real(owner, "zeta", zeta, low=0)
-    clients = arguments.integer(owner, "num_clients", num_clients, low=1)
+    clients = _clients(owner, num_clients)
     fifth = [] if nu is None else [arguments.real(owner, "nu", nu, low=0, open_low=True, high=high)]
     even = np.arange(clients) % 2 == 1
     last = np.where(even, high / 2, high)
@@ -285,3 +285,10 @@ def bent_valley_with_pulls(
         noise_law="gaussian",
         start=np.array([0.0, far / 2, far / 2, 0.0, *[far / 2] * len(fifth)]),
     )
+
+
+def _clients(owner: str, num_clients: int) -> int:
+    """Return a number of clients if a few vectors of each fit into memory."""
+    clients = arguments.integer(owner, "num_clients", num_clients, low=1)
+    memory.require_product(owner, {"num_clients": clients}, 8 * 50 * clients, f"curvatures of num_clients={clients}")
+    return clients

@@ -17,6 +17,7 @@ from fltheory.errors import Diverged, NotAffine, NotApplicable
 from fltheory.problems.closed_form import ClosedForm, closed_form_of
 from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.quadratic.multiplied import MultipliedOracle
+from fltheory.simulation.cost import require_memory, require_time
 from fltheory.simulation.engines import many
 from fltheory.simulation.engines.affine import Prober, RoundMap
 from fltheory.simulation.engines.exchangeable import Asymmetric, ExchangeableProber, is_exchangeable
@@ -45,6 +46,7 @@ def exact_trajectories(
     if reason := experiment.algorithm.not_affine:
         # Declared parts are refused before probing: a kink may lie where no probe looks.
         raise NotAffine(f"{experiment.algorithm.title} has no exact moments: {reason}; use the monte_carlo engine")
+    require_time("simulate", experiment, replicates=1, record=record, every_step=False, exact=True)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             oracle = _oracle(experiment, form, record)
@@ -146,6 +148,8 @@ def _paths(
             "use fewer clients or step counts, or drop moments from the record"
         )
     _require_room(propagation.prober)
+    require_memory("simulate", experiment, replicates=replicates, record=record, exact=True)
+    require_time("simulate", experiment, replicates=replicates, record=record, every_step=False, exact=True)
     return [propagation.run(propagation.sampled(seed, r)) for r in range(replicates)], reason
 
 

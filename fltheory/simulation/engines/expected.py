@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from fltheory._internal.arguments import Floats
+from fltheory._internal.arguments import Floats, Ints
 from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.simulation.experiment import Experiment
+
+_HELD = 2**22
+"""Most numbers of moments that are copied at once."""
 
 
 def expected_curves(
@@ -20,25 +25,44 @@ def expected_curves(
     if experiment.averaging is not None:
         names.append(("average_distance_sq", "average_gap", ""))
     curves: dict[str, Floats] = {name: np.zeros(len(weights)) for group in names for name in group if name}
-    keys = [p.tobytes() for p in weights]
-    for key in dict.fromkeys(keys):
-        columns = np.array([k == key for k in keys])
-        objective = oracle.objective(weights[keys.index(key)])
+    for p, rounds in _with_equal_weights(weights):
+        objective = oracle.objective(p)
         h = objective.hessian
+        one, two = (np.ones(len(h)), h * h) if h.ndim == 1 else (np.eye(len(h)), h @ h)
         for which, (distance, gap, norm) in enumerate(names):
-            away, spread = means[which, columns] - objective.w_star, spreads[which, columns]
-            forms = [(distance, np.ones(len(h)) if h.ndim == 1 else np.eye(len(h)), 1.0), (gap, h, 0.5)]
-            if norm:
-                forms.append((norm, h * h if h.ndim == 1 else h @ h, 1.0))
-            for name, form, factor in forms:
-                if h.ndim == 1:
-                    values = (away**2 + spread) @ form
-                else:
-                    # One coordinate has a variance, not a matrix, even where the Hessian is one.
-                    square = spread if spread.ndim == 3 else spread[:, :, None] * np.eye(len(h))
-                    values = np.einsum("ti,ij,tj->t", away, form, away) + np.einsum("ij,tij->t", form, square)
-                curves[name][columns] = factor * values
+            forms = [(distance, one, 1.0), (gap, h, 0.5), (norm, two, 1.0)]
+            for columns in _in_portions(rounds, spreads[which, 0].size):
+                away, spread = means[which, columns] - objective.w_star, spreads[which, columns]
+                for name, form, factor in forms:
+                    if not name:
+                        continue
+                    if h.ndim == 1:
+                        values = (away**2 + spread) @ form
+                    else:
+                        # One coordinate has a variance, not a matrix, even where the Hessian is one.
+                        square = spread if spread.ndim == 3 else spread[:, :, None] * np.eye(len(h))
+                        values = np.einsum("ti,ij,tj->t", away, form, away) + np.einsum("ij,tij->t", form, square)
+                    curves[name][columns] = factor * values
     return curves | {"model_mean": means[0], "model_covariance": spreads[0]}
+
+
+def _with_equal_weights(weights: list[Floats]) -> Iterator[tuple[Floats, Ints]]:
+    """Yield the different weights of the clients, and the rounds with each; rounds mostly share one array."""
+    keys: dict[int, bytes] = {}
+    rounds: dict[bytes, list[int]] = {}
+    for index, p in enumerate(weights):
+        if id(p) not in keys:
+            keys[id(p)] = p.tobytes()
+        rounds.setdefault(keys[id(p)], []).append(index)
+    for found in rounds.values():
+        yield weights[found[0]], np.array(found)
+
+
+def _in_portions(rounds: Ints, size: int) -> Iterator[Ints]:
+    """Yield rounds of which the moments, of so many numbers each, are copied at a time."""
+    most = max(1, _HELD // size)
+    for first in range(0, len(rounds), most):
+        yield rounds[first : first + most]
 
 
 def in_problem(oracle: ClosedFormOracle, mean: Floats, spread: Floats) -> tuple[Floats, Floats]:

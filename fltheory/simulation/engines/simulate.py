@@ -100,9 +100,10 @@ def simulate(
     threads = arguments.integer("simulate", "threads", threads, low=1) if threads is not None else os.cpu_count() or 1
     sampled = arguments.choice("simulate", "sampled", sampled, ("allow", "error"))
     record = Record() if record is None else record
-    require_memory("simulate", experiment, replicates=replicates, record=record)
+    exact = engine == "exact"
+    require_memory("simulate", experiment, replicates=1 if exact else replicates, record=record, exact=exact)
     try:
-        if engine == "exact":
+        if exact:
             from fltheory.simulation.engines.exact import exact_trajectories
 
             return exact_trajectories(experiment, seed=seed, replicates=replicates, record=record, sampled=sampled)

@@ -29,6 +29,9 @@ _LONGEST = 4096
 _HELD = 2**22
 """Most entries of their covariances."""
 
+_OWN = 2**24
+"""Most means of local models and of what the clients keep for themselves."""
+
 _ENTRIES = 2**11
 """Numbers that the clients' models of one probe may have: few enough that all probes stay in cache."""
 
@@ -63,6 +66,9 @@ def stretches(prober: Prober | ExchangeableProber, start: Floats, works: list[Ro
     longest = _LONGEST
     if isinstance(prober, ExchangeableProber):
         longest = min(longest, max(1, _HELD // (prober.groups * (prober.rows * prober.lines) ** 2)))
+        if prober.spread:
+            own = prober.groups * (len(prober.client) + 1) * prober.lines * prober.oracle.num_clients
+            longest = min(longest, max(1, _OWN // own))
     step: Any = prober.first(start, works[0])
     yield Stretch(0, 1, step, True)
     index, change = 1, None
