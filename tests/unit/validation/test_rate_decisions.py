@@ -154,7 +154,7 @@ def test_what_a_trend_says_of_itself():
     told = power(1.0, 0.25).as_json()
     assert told["parameter"] == "T"
     assert told["sides"] == ("T^1", "T^0")
-    assert told["outcome"] == "VIOLATED"
+    assert told["decision"] == "VIOLATED"
     assert trend("T", POINTS, (0.1, 0.2, 3.0, 0.1, 0.1), (1, 1, 2, 1, 1), firm=True).sides == ("3", "2")
 
 
