@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fltheory.bounds.papers import labelled
+from fltheory.figures.graph_layout import label
 from fltheory.figures.style import COLOURS, MARKERS, PAGE, POINTS, dress, legend, line
 
 if TYPE_CHECKING:
@@ -67,10 +69,11 @@ def _ratios(axes: Axes, rows: list[Any]) -> None:
 
 
 def _name(one: Any) -> str:
-    """Write where the statement is printed, its first form, and whose learning rate it is."""
+    """Write paper and number, which have to be short here, the first form, and whose learning rate it is."""
     more = f" +{len(one.variants) - 1}" if len(one.variants) > 1 else ""
     mark = "" if one.setting == "given" else "*"
-    return f"{one.compared.reference}: {one.variants[0]}{more}{mark}"
+    name = labelled(one.id.partition(".")[0], label(one.id).replace("\n", " "))
+    return f"{name}: {one.variants[0]}{more}{mark}"
 
 
 def _curves(axes: Axes, found: Any) -> None:
@@ -89,7 +92,7 @@ def _curves(axes: Axes, found: Any) -> None:
         axes.plot(places, _positive(one.gap_curve), label=_name(one), **style)
     dress(axes, xlabel="communication round", ylabel="gap, and bounds on a gap")
     if axes.lines:
-        legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=POINTS - 2, ncols=2)
+        legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=POINTS - 2)
 
 
 def _positive(values: Any) -> Any:

@@ -90,9 +90,21 @@ def document(directory: Path, docs: Path) -> Path:
         if entry["table"] is not None:
             lines += _table(entry, pictures)
         lines += [entry["caption"], "", f"`{entry['command']}`", ""]
+    lines += _not_drawn(directory)
     path = docs / "gallery.md"
     write_text(path, "\n".join(lines).rstrip() + "\n")
     return path
+
+
+def _not_drawn(directory: Path) -> list[str]:
+    """Return lines about the figures and tables that the folder does not hold; none if it holds all."""
+    there = {entry["name"] for entry in entries(directory)}
+    missing = [study for name, study in studies(networks=True).items() if name not in there]
+    lines = ["## Not drawn for this page", ""] if missing else []
+    for study in missing:
+        needs = f", with {' and '.join(study.needs)}" if study.needs else ""
+        lines.append(f"- {study.title}: `fltheory figure {study.name} --seed 0`{needs}")
+    return lines
 
 
 def _table(entry: dict[str, Any], pictures: Path) -> list[str]:

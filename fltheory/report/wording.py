@@ -75,19 +75,22 @@ def number(text: str) -> str:
 
 
 def _called(function: re.Match[str]) -> str:
-    return f"e^{{{function[2]}}}" if function[1] == "exp" else rf"\{function[1]}{{{function[2]}}}"
+    if function[1] == "exp":
+        return f"e^{{{function[2]}}}"
+    # Brackets that are not looked at again.
+    return rf"\sqrt{{{function[2]}}}" if function[1] == "sqrt" else rf"\log⟦{function[2]}⟧"
 
 
 def as_latex(text: str) -> str:
     r"""Return an exact number with roots and logarithms, as SymPy prints it, as LaTeX.
 
     >>> print(as_latex("3*sqrt(2)*sqrt(log(5))/4 - exp(-1)"))
-    3\,\sqrt{2}\,\sqrt{\log{5}}/4 - e^{-1}
+    3\,\sqrt{2}\,\sqrt{\log(5)}/4 - e^{-1}
     """
     before = ""
     while text != before:
         before, text = text, re.sub(r"(sqrt|log|exp)\(([^()]*)\)", _called, text)
-    return text.replace("**", "^").replace("*", r"\,")
+    return text.replace("**", "^").replace("*", r"\,").replace("⟦", "(").replace("⟧", ")")
 
 
 def why(form: Mapping[str, Any]) -> str:

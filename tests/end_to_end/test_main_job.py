@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fltheory.bounds import catalogue
+from fltheory.bounds.papers import PAPERS
 from fltheory.cli import app
 from fltheory.figures import study
 from fltheory.validation.summary import findings, summary
@@ -38,7 +39,8 @@ def test_it_ends_with_a_table_the_findings_and_the_path_of_the_report(few):
     assert [claim["id"] for claim in document["claims"]] == IDS
     for row in summary(document):
         counts = (row[name] for name in ("statements", "hold", "violated", "mixed", "open", "corrected"))
-        assert re.search(rf"^{row['paper']} +" + " +".join(map(str, counts)), done.output, re.MULTILINE)
+        name = re.escape(PAPERS[row["paper"]].label)
+        assert re.search(rf"^{name} +" + " +".join(map(str, counts)), done.output, re.MULTILINE)
     told = findings(document)
     assert len(told) == 3
     ending = done.output[done.output.index("Most striking") :]

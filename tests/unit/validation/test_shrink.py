@@ -68,6 +68,13 @@ def test_sides_stand_in_the_order_of_the_statement():
     assert check(made)[0].reason == "fails at a = 2, b = 1: 1 < 2"
 
 
+def test_the_margin_is_named_in_the_order_of_the_statement():
+    for statement, ratio in ((Ge(2 * a, b), "lhs/rhs"), (Le(b, 2 * a), "rhs/lhs")):
+        realise = lambda p: {"planted_a": p["x"], "planted_b": p["x"]}  # noqa: E731
+        made = claim("margin", Kind.LEMMA, statement, Instances(space=Space({"x": Real(1, 3)}), realise=realise))
+        assert check(made)[0].reason.startswith(f"smallest {ratio} 2 on ")
+
+
 def test_parameters_of_a_generator_are_called_that_where_nothing_else_is_known():
     found = dataclasses.replace(failing(Le(a, b), of_sums, **SPACE), quantities=())
     made = "the instance that its generator makes from"

@@ -5,9 +5,8 @@ on :math:`n/n_l`, samples of the others over those of the client that joins. Cir
 instance in one dimension, so no constant below them can be right. Crosses are the *worst case* over all smooth and
 strongly convex functions, from a semidefinite program (PEPit; left out if it is not installed); *searched* in the
 table is the largest value that one short search over piecewise quadratic instances finds without being told where to
-look, for equal numbers of samples. See :mod:`fltheory.figures.displacement`. Condition numbers and
-ratios are
-chosen here.
+look, for equal numbers of samples. See :mod:`fltheory.figures.displacement`. Condition numbers and ratios are chosen
+here.
 """
 
 from __future__ import annotations
