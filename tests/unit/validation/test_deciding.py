@@ -62,6 +62,17 @@ def test_instances_in_either_arithmetic_have_to_fulfil_premises_and_assumptions(
         (verdict,) = check(stated(Le(a, b), rational=rational, **more), effort=EFFORT)
         assert verdict.decision is Decision.HOLDS
         assert 0 < verdict.instances < verdict.evidence["points tried"]
+        told = verdict.evidence
+        if "premises" in more:
+            assert told["premises fulfilled"] == verdict.instances
+            assert told["premises fulfilled"] + told["premises not fulfilled"] == told["points tried"]
+        else:
+            (condition,) = verdict.assumptions
+            assert (condition.met, condition.failed) == (verdict.instances, told["points tried"] - verdict.instances)
+            low, high = condition.example.split(" against ")
+            assert float(low) > float(high) == 0
+            low, high = condition.measured.split(" against ")
+            assert float(low) <= float(high) == 0
     assert decision(stated(Le(a, b), rational=rational)) is Decision.VIOLATED
 
 

@@ -173,6 +173,14 @@ def test_improving_stays_in_the_ranges():
     assert rising.best[1]["x"] == pytest.approx(1.0, abs=1e-3)
 
 
+def test_a_single_number_is_improved_too():
+    line = trials(peak(0.637, tip=1e-30), Space({"x": Real(-1, 1)}))
+    line.attempt({"x": 0.5})
+    improve(line, 30)
+    assert line.calls > 20
+    assert line.best[1]["x"] == pytest.approx(0.637, abs=1e-3)
+
+
 def test_a_space_without_numbers_has_nothing_to_improve():
     discrete = trials(lambda point: {"planted_a": point["n"], "planted_b": 10}, Space({"n": Integer(1, 3)}))
     discrete.attempt({"n": 1})

@@ -157,6 +157,52 @@ def test_shipped_certificates_prove(id_: str) -> None:
         assert store.recall(claim, form) is not None
 
 
+DERIVED = (
+    "cfl.eq-38@corrected",
+    "cfl.eq-61@published@converse",
+    "cfl.eq-71@sharp",
+    "cfl.lemma-a.3@published",
+    "cfl.lemma-a.4@published@independent",
+    "efl.algorithm-1@published@text",
+    "efl.eq-43@published",
+    "efl.lemma-1@corrected@uncompressed",
+    "efl.theorem-2-departure@corrected@000",
+    "fen.algorithm-1-weights@corrected@unbiased",
+    "fen.eq-16@published",
+    "fen.eq-41@sharp@necessary",
+    "proxskip.lemma-3.3@published",
+)
+"""Shipped certificates that need all parts of the translation, and little time."""
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_the_problems_of_shipped_certificates_are_derived_as_they_were(name: str, monkeypatch: Any) -> None:
+    """An edit of the translation that changes a problem makes certificates worthless; solvers are taken at their word."""
+    monkeypatch.setattr(provers.smt, "solve", lambda *_, **__: "unsat")
+    monkeypatch.setattr(provers.smt, "available", lambda _: True)
+    stored = certificates.load(store.SHIPPED / f"{name}.json")
+    claim = catalogue.select([stored.id], ())[0].load()
+    form = claim.form(stored.variant)
+    assert provers.replay(stored, form, Hypotheses.of(claim, form)) == ""
+    edited = [[{**part, "digest": "0" * 16} for part in parts] for parts in stored.parts]
+    refused = provers.replay(dataclasses.replace(stored, parts=edited), form, Hypotheses.of(claim, form))
+    assert refused == "a part is about another problem"
+
+
+@pytest.mark.parametrize(("prover", "scopes", "count"), [
+    (provers.Sizes(), [{"N": 1}, {"N": 2}, {"N": 3}], 2),
+    (provers.Sizes(), [{"N": 1, "E": 1}, {"N": 1, "E": 3}, {"N": 2, "E": 2}, {"N": 3, "E": 1}], 3),
+    (provers.Sizes(), [{"N": 3}], 1),
+    (provers.Scalar(), [{}], 1),
+    (provers.OnInstances(), [{"n": n} for n in range(5)], 3),
+    (provers.OnInstances(), [{"n": 1}], 1),
+    (provers.WorstCase(), [{"n": n} for n in range(4)], 3),
+    (provers.WorstCase(), [{"n": 1}, {"n": 2}], 2),
+])  # fmt: skip
+def test_how_many_cases_have_to_be_proved(prover: Any, scopes: list[Any], count: int) -> None:
+    assert prover.required(scopes) == count
+
+
 def test_checks_use_shipped_certificates() -> None:
     claim = catalogue.select(["cfl.lemma-a.3"], ())[0].load()
     (verdict,) = check(claim, effort=QUICK)
