@@ -177,7 +177,7 @@ DERIVED = (
 
 @pytest.mark.parametrize("name", DERIVED)
 def test_the_problems_of_shipped_certificates_are_derived_as_they_were(name: str, monkeypatch: Any) -> None:
-    """An edit of the translation that changes a problem makes certificates worthless; solvers are taken at their word."""
+    """A translation that makes other problems makes certificates worthless; solvers are taken at their word."""
     monkeypatch.setattr(provers.smt, "solve", lambda *_, **__: "unsat")
     monkeypatch.setattr(provers.smt, "available", lambda _: True)
     stored = certificates.load(store.SHIPPED / f"{name}.json")
