@@ -59,6 +59,7 @@ def test_where_nothing_fails_the_smallest_margin_is_told(entry):
     ]
     joint = combined(several).verdicts[0]
     assert (joint.decision, joint.margin) == (Decision.HOLDS, 2.0)
+    assert joint.reason == "margin None"  # all agree, so that nothing is said about searches
 
 
 @pytest.mark.parametrize(

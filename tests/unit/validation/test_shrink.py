@@ -49,6 +49,18 @@ def test_the_simplest_number_that_fails_is_taken(limit, simplest):
     assert found.parameters == {"x": simplest}
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"), [("x" * 40, "x" * 40), ("x" * 41, "x" * 37 + "..."), (["1", "2"], "[1, 2]")]
+)
+def test_long_values_are_cut(value, shown):
+    found = Counterexample(
+        id="p.x", variant="published", parameters={"n": value}, lhs="T^1", rhs="1/3", ratio=None, sign=">", relation=0,
+        where={}, arithmetic="float64", seed=0,
+    )  # fmt: skip
+    assert found.in_one_line() == f"n={shown}: T^1 > 1/3"
+    assert str(found) == f"p.x (published) fails at n={shown}: T^1 > 1/3"
+
+
 def test_a_counterexample_in_one_line_names_what_is_not_one():
     found = failing(
         Le(a, b), lambda p: {"planted_a": p["x"] + p["y"], "planted_b": p["z"]},

@@ -118,6 +118,17 @@ def _certificate() -> certificates.Certificate:
     return found
 
 
+def test_verdicts_in_words() -> None:
+    held = _verdict()
+    assert repr(held) == "Verdict('mine.means', 'published', HOLDS)"
+    assert str(held) == "mine.means (published): HOLDS, smallest margin 1; smallest rhs/lhs 1"
+    grave = _verdict(decision=Decision.VIOLATED, margin=None, severity="gap", reason="fails")
+    assert str(grave) == "mine.means (published): VIOLATED (gap); fails"
+    page = _verdict(reason="a < b")._repr_html_()
+    assert page.startswith("<div><b>mine.means</b> (published): HOLDS<br>a &lt; b<br>smallest margin 1<br>5 instances")
+    assert "margin" not in grave._repr_html_()
+
+
 def test_what_a_certificate_changes() -> None:
     found = strengthened(_verdict(), _certificate())
     assert (found.decision, found.strength, found.margin) == (Decision.HOLDS, Strength.PROVED, 1.0)
