@@ -83,6 +83,19 @@ def test_assumptions_and_premises_are_evaluated_without_rounding_too():
         assert not trials.exactly({"a": -1.0, "b": 0.5}).violated
 
 
+def test_what_only_rounding_refutes_is_not_refuted():
+    """In float64 the left-hand side has lost its last digits; without rounding both sides are equal."""
+
+    def cancelled(point):
+        return {a: (point["a"] + 10**12) - 10**12, b: point["a"]}
+
+    for statement in (Eq(a, b), Le(a, b), Ge(a, b)):
+        (verdict,) = check(stated(statement, realise=cancelled), effort=EFFORT)
+        assert verdict.decision is Decision.HOLDS
+        assert verdict.margin == 1.0
+        assert decision(stated(statement, realise=cancelled, rational=False)) is Decision.VIOLATED
+
+
 def test_replay_evaluates_assumptions():
     claim = stated(Le(a, b), assumptions=(NEGATIVE,))
 

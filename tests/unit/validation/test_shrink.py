@@ -9,7 +9,7 @@ from sympy import Le, Rational
 from fltheory.bounds.claim import Instances, Kind
 from fltheory.bounds.space import Integer, Real, Space, plain
 from fltheory.validation.decide import check
-from fltheory.validation.shrink import shrink
+from fltheory.validation.shrink import _rounder_numbers, shrink
 from fltheory.validation.trials import Trials
 from fltheory.validation.verdict import Counterexample
 from tests.planted import a, b, claim
@@ -47,6 +47,22 @@ def test_the_end_of_a_range_is_a_round_number():
 def test_the_simplest_number_that_fails_is_taken(limit, simplest):
     found = failing(Le(a, Rational(limit)), lambda point: {"planted_a": point["x"]}, x=Real(-100, 100))
     assert found.parameters == {"x": simplest}
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "tried"),
+    [
+        (0.5, 0, 3, "1 0 2 1/2"),
+        (1.0, 0, 3, "1"),
+        (Rational(1, 3), 0, "2/5", "0 1/3"),
+        (0.375, -1, 0.4, "0 -1 1/3 1/10 1/100 2/5 3/8"),
+        (2.75, 2, 3, "2 3 8/3 11/4"),
+    ],
+)
+def test_rounder_numbers_are_in_the_range_and_end_with_the_value_itself(value, low, high, tried):
+    numbers = list(_rounder_numbers(value, Real(float(Rational(low)), float(Rational(high)))))
+    assert " ".join(map(str, numbers)) == tried
+    assert all(isinstance(number, Rational) for number in numbers)
 
 
 @pytest.mark.parametrize(
