@@ -223,6 +223,12 @@ def test_penalties_that_are_no_numbers_are_refused() -> None:
                 f.elastic(x[None], x, pull=sp.Integer(1), l1=weight)
         with pytest.raises(Untranslatable, match="one coordinate"):
             psi.prox(x, sp.Integer(1))
+        plain = Regulariser(l1=x, square=x, low=x, high=x, rotation=np.array([[sp.Integer(1)]]))
+        for scale in (sp.Integer(0), sp.Integer(-1), sp.Symbol("s")):
+            with pytest.raises(Untranslatable, match="scale of a regulariser"):
+                plain.prox(x, scale)
+        assert plain.prox(x, sp.Integer(2))[0] == plain.prox(x, sp.Integer(2))[0] != plain.prox(2 * x, sp.Integer(2))[0]
+        assert plain.prox(x, sp.Integer(2))[0] != plain.prox(x, sp.Integer(1))[0]
 
 
 def test_methods_are_themselves_again() -> None:
