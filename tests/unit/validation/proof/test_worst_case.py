@@ -298,6 +298,27 @@ def test_vectors_that_are_equal_are_equal_in_every_product() -> None:
     assert _attempted(Form(statement=sp.Eq(left, right, evaluate=False))) is None
 
 
+def test_equations_between_weights_hold_exactly_after_rounding() -> None:
+    """Small entries are rounded, the largest ones follow from the equations."""
+    half, third = sp.QQ(1, 2), sp.QQ(1, 3)
+    near = quadratic._near
+    assert near([({0: sp.QQ(1), 1: sp.QQ(1)}, 0)], [0.50001, -0.49999], 100) == [half, -half]
+    assert near([({0: sp.QQ(2), 1: sp.QQ(1)}, sp.QQ(3))], [1.2, 0.3333], 10) == [sp.QQ(4, 3), third]
+    assert near([({0: sp.QQ(2), 1: sp.QQ(1)}, sp.QQ(3))], [0.3333, 2.1], 10) == [third, sp.QQ(7, 3)]
+    assert near([], [0.3333, 0.4999], 10) == [third, half]
+    assert near([({}, 0), ({0: sp.QQ(1)}, third)], [0.9], 10) == [third]
+    assert near([({}, sp.QQ(1))], [0.9], 10) is None
+    assert near([({0: sp.QQ(1)}, sp.QQ(1)), ({0: sp.QQ(1)}, sp.QQ(2))], [0.9], 10) is None
+
+
+def test_a_basis_has_unit_columns() -> None:
+    found = quadratic._echelon([[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]])
+    assert found.shape == (2, 3)
+    columns = {tuple(np.round(column, 12)) for column in found.T}
+    assert {(1.0, 0.0), (0.0, 1.0)} <= columns
+    assert np.linalg.matrix_rank(np.vstack([found, [[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]]])) == 2
+
+
 def test_squares_of_roots_and_norms() -> None:
     """A relation between roots is read as one between their squares; what may be negative has none."""
     y, z = sp.symbols("y z")
