@@ -12,7 +12,7 @@ from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Real, Space
 from fltheory.simulation.trajectories import Band
-from fltheory.validation import cache
+from fltheory.validation import cache, runner
 from fltheory.validation.decide import Effort, check
 from fltheory.validation.evaluate import read
 from fltheory.validation.replay import replay
@@ -62,6 +62,17 @@ def test_instances_in_either_arithmetic_have_to_fulfil_premises_and_assumptions(
         (verdict,) = check(stated(Le(a, b), rational=rational, **more), effort=EFFORT)
         assert verdict.decision is Decision.HOLDS
         assert 0 < verdict.instances < verdict.evidence["points tried"]
+        told = verdict.evidence
+        if "premises" in more:
+            assert told["premises fulfilled"] == verdict.instances
+            assert told["premises fulfilled"] + told["premises not fulfilled"] == told["points tried"]
+        else:
+            (condition,) = verdict.assumptions
+            assert (condition.met, condition.failed) == (verdict.instances, told["points tried"] - verdict.instances)
+            low, high = condition.example.split(" against ")
+            assert float(low) > float(high) == 0
+            low, high = condition.measured.split(" against ")
+            assert float(low) <= float(high) == 0
     assert decision(stated(Le(a, b), rational=rational)) is Decision.VIOLATED
 
 
@@ -70,6 +81,18 @@ def test_assumptions_and_premises_are_evaluated_without_rounding_too():
         trials = Trials(claim, claim.forms[0], claim.check, 0)
         assert trials.exactly({"a": 1.0, "b": 0.5}) is None
         assert not trials.exactly({"a": -1.0, "b": 0.5}).violated
+
+
+def test_what_only_rounding_refutes_is_not_refuted():
+    """In float64 the left-hand side has lost its last digits; without rounding both sides are equal."""
+
+    def cancelled(point):
+        return {a: (point["a"] + 10**12) - 10**12, b: point["a"]}
+
+    for statement in (Eq(a, b), Le(a, b)):
+        (verdict,) = check(stated(statement, realise=cancelled), effort=Effort(8, 1))
+        assert (verdict.decision, verdict.margin) == (Decision.HOLDS, 1.0)
+        assert decision(stated(statement, realise=cancelled, rational=False)) is Decision.VIOLATED
 
 
 def test_replay_evaluates_assumptions():
@@ -216,6 +239,10 @@ def test_a_claim_that_cannot_be_evaluated_is_broken():
             raise ZeroDivisionError
 
     assert check_entry(Bad, None, EFFORT, 0).broken
+    task, lost = runner._lost((Bad, None, EFFORT, 3))
+    assert task == (Bad, None, EFFORT, 3)
+    assert lost.broken
+    assert (lost.entry, lost.verdicts) == (Bad, ())
 
 
 def test_an_assumed_equality_is_not_refused_for_rounding_errors():

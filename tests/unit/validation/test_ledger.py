@@ -190,3 +190,36 @@ def test_changed_verdicts_and_lost_forms_count_as_changes(book):
     assert not ledger_text.differences(fewer, old).changed
     new["claims"][1]["forms"][0]["verdict"] = "INCONCLUSIVE"
     assert ledger_text.differences(old, new).changed
+
+
+def compared(was, now):
+    """What is said of a form of which one entry was this and is that."""
+    usual = {"variant": "published", "verdict": "HOLDS", "severity": "", "strength": "searched", "margin": 1.0}
+    documents = [{"claims": [{"id": "p.x", "forms": [{**usual, **one}]}]} for one in (was, now)]
+    return ledger_text.differences(*documents)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "line"),
+    [
+        ({"margin": 2.0}, {"margin": 2.039}, ""),
+        ({"margin": 2.0}, {"margin": 1.961}, ""),
+        ({"margin": 2.0}, {"margin": 2.05}, "~ p.x published: margin (2) -> (2.05)"),
+        ({"margin": 2.0}, {"margin": 1.95}, "~ p.x published: margin (2) -> (1.95)"),
+        ({"margin": -2.0}, {"margin": -1.961}, ""),
+        ({"margin": None}, {"margin": 2.0}, "~ p.x published: margin  -> (2)"),
+        ({"margin": 2.0}, {"margin": None}, "~ p.x published: margin (2) -> "),
+        ({"margin": None}, {"margin": None}, ""),
+        ({"severity": "gap"}, {}, "~ p.x published: gap -> no severity"),
+        ({}, {"severity": "false", "strength": "proved"}, "~ p.x published: no severity -> false"),
+        ({"strength": "proved"}, {}, "~ p.x published: proved -> searched"),
+        ({"strength": ""}, {"margin": 3.0}, "~ p.x published: of unknown strength -> searched"),
+        ({"strength": "proved"}, {"strength": ""}, "~ p.x published: proved -> unknown"),
+        ({}, {"verdict": "VIOLATED", "margin": 0.5}, "! p.x published: HOLDS -> VIOLATED"),
+        ({}, {"variant": "sharp"}, "- p.x published: HOLDS"),
+    ],
+)
+def test_one_line_tells_how_a_form_has_changed(was, now, line):
+    found = compared(was, now)
+    assert found.lines[:1] == ([line] if line else [])
+    assert found.changed is line.startswith(("!", "-"))

@@ -59,6 +59,7 @@ def test_where_nothing_fails_the_smallest_margin_is_told(entry):
     ]
     joint = combined(several).verdicts[0]
     assert (joint.decision, joint.margin) == (Decision.HOLDS, 2.0)
+    assert joint.reason == "margin None"  # all agree, so that nothing is said about searches
 
 
 @pytest.mark.parametrize(
@@ -96,3 +97,21 @@ def test_a_ledger_tells_on_which_forms_searches_disagree(entry):
     assert line == f"- `planted.rare published`: HOLDS {30 - hits}, VIOLATED {hits}"
     assert line in ledger_text.table(document)
     assert in_words(ledger.ledger(found[:1], seed=0, effort="quick")) == []
+
+
+def told(*answers):
+    """What is said about forms with these answers of two searches each."""
+    forms = [
+        {"variant": f"published@{n}", "evidence": {"searches": dict(zip("45", both, strict=True))}}
+        for n, both in enumerate(answers)
+    ]
+    return in_words({"claims": [{"id": "p.x", "forms": [*forms, {"variant": "sharp", "evidence": {}}]}]})
+
+
+def test_forms_on_which_searches_agree_are_counted_and_not_listed():
+    head, line = told(("HOLDS", "HOLDS"), ("HOLDS", "VIOLATED"), ("VIOLATED", "VIOLATED"))
+    assert "with the seeds 4 to 5, " in head
+    assert head.endswith("All searches agree on 2 of 3 forms; they do not on:")
+    assert line == "- `p.x published@1`: HOLDS 1, VIOLATED 1"
+    (head,) = told(("HOLDS", "HOLDS"))
+    assert head.endswith("All searches agree on 1 of 1 forms.")

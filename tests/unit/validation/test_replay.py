@@ -9,6 +9,7 @@ from fltheory.bounds import catalogue
 from fltheory.bounds.claim import Sweeps
 from fltheory.bounds.space import plain
 from fltheory.errors import FltheoryError, InvalidParameter
+from fltheory.validation import known
 from fltheory.validation.counterexamples import file_of, load, save
 from fltheory.validation.decide import QUICK, Effort
 from fltheory.validation.replay import read_sweep, replay
@@ -106,6 +107,15 @@ def test_an_edited_sweep_is_refused_with_the_field(change, message):
     document = {"id": SWEEP[0], "variant": SWEEP[1], "parameters": stored, "seed": 0}
     with pytest.raises(InvalidParameter, match=f"edited.json: .*{message}"):
         replay(document, CLAIMS, where="edited.json")
+
+
+def test_what_is_replayed_is_printed_as_json():
+    stored = known.stored("ruan.eq-71")[0]
+    found = replay({"id": "ruan.eq-71", "seed": 0, **stored}, CLAIMS)
+    assert found.as_json() == {
+        "id": "ruan.eq-71", "variant": stored["variant"], "violated": True, "lhs": found.lhs, "rhs": found.rhs,
+        "arithmetic": "rational",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}'])

@@ -105,6 +105,19 @@ def test_starts_are_improved_as_well():
     assert near < 5e-3  # the start is 7e-3 away
 
 
+def test_points_beyond_what_is_drawn_are_tried_and_not_improved(monkeypatch):
+    begun = []
+    monkeypatch.setattr(
+        module, "polish", lambda score, trials, space, start, budget: begun.append((start["n"], start["x"]))
+    )
+    space = Space({"n": Integer(1, 2, furthest=1000), "x": Real(0, 1)})
+    growing = trials(lambda p: {"planted_a": p["n"] / 2000, "planted_b": 1.0}, space)
+    search(growing, budget=30, seed=0, needed=[{"n": 1000, "x": 0.125}, {"n": 2, "x": 0.375}])
+    assert growing.best[1] == {"n": 1000, "x": 0.125}
+    assert (2, 0.375) in begun
+    assert all(n <= 2 for n, _ in begun)
+
+
 def test_points_that_are_no_instance_are_not_improved(monkeypatch):
     begun = []
 
@@ -171,6 +184,14 @@ def test_improving_stays_in_the_ranges():
     improve(rising, 40)
     assert all(PLANE.draws(point) for point in seen)
     assert rising.best[1]["x"] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_single_number_is_improved_too():
+    line = trials(peak(0.637, tip=1e-30), Space({"x": Real(-1, 1)}))
+    line.attempt({"x": 0.5})
+    improve(line, 30)
+    assert line.calls > 20
+    assert line.best[1]["x"] == pytest.approx(0.637, abs=1e-3)
 
 
 def test_a_space_without_numbers_has_nothing_to_improve():

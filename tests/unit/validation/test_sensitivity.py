@@ -1,5 +1,6 @@
 """Terms that matter: planted forms whose terms are needed, superfluous or out of reach; those that are shipped."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -227,7 +228,9 @@ def test_a_rate_needs_the_terms_along_which_it_grows():
 def test_a_check_says_it_only_if_asked_and_only_of_forms_that_hold():
     made = claim(Le(2 * a * b, a**2 + b**2), instances(numbers))
     assert "terms" not in check(made, effort=Effort(50, 5))[0].evidence
+    begin = time.perf_counter()
     (verdict,) = check(made, effort=SENSITIVE)
+    assert 0 < verdict.seconds <= time.perf_counter() - begin
     assert [one["status"] for one in verdict.evidence["terms"]] == [NECESSARY, NECESSARY]
     assert summarised(verdict.evidence["terms"]) == "2 necessary"
     (false,) = check(claim(Le(2 * a * b, a**2), instances(numbers)), effort=SENSITIVE)

@@ -9,7 +9,7 @@ from sympy import Ge, Le, Rational
 from fltheory.bounds.claim import Instances, Kind
 from fltheory.bounds.space import Integer, Real, Space, plain
 from fltheory.validation.decide import check
-from fltheory.validation.shrink import shrink
+from fltheory.validation.shrink import _rounder_numbers, shrink
 from fltheory.validation.trials import Trials
 from fltheory.validation.verdict import Counterexample
 from tests.planted import a, b, claim
@@ -85,6 +85,34 @@ def test_parameters_of_a_generator_are_called_that_where_nothing_else_is_known()
     ):
         assert dataclasses.replace(found, parameters=parameters).in_one_line() == f"{made} {told}: 2 > 1"
         assert made.partition(" ")[2] in dataclasses.replace(found, parameters=parameters)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "tried"),
+    [
+        (0.5, 0, 3, "1 0 2 1/2"),
+        (1.0, 0, 3, "1"),
+        (Rational(1, 3), 0, "2/5", "0 1/3"),
+        (0.375, -1, 0.4, "0 -1 1/3 1/10 1/100 2/5 3/8"),
+        (2.75, 2, 3, "2 3 8/3 11/4"),
+    ],
+)
+def test_rounder_numbers_are_in_the_range_and_end_with_the_value_itself(value, low, high, tried):
+    numbers = list(_rounder_numbers(value, Real(float(Rational(low)), float(Rational(high)))))
+    assert " ".join(map(str, numbers)) == tried
+    assert all(isinstance(number, Rational) for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("x" * 40, "x" * 40), ("x" * 41, "x" * 37 + "..."), (["1", "2"], "[1, 2]")]
+)
+def test_long_values_are_cut(value, shown):
+    found = Counterexample(
+        id="p.x", variant="published", parameters={"n": value}, lhs="T^1", rhs="1/3", ratio=None, sign=">", relation=0,
+        where={}, arithmetic="float64", seed=0,
+    )  # fmt: skip
+    assert found.in_one_line().endswith(f"n = {shown}: T^1 > 1/3")
+    assert str(found).endswith(f"n = {shown}: T^1 > 1/3")
 
 
 @pytest.mark.parametrize(

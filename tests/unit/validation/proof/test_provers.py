@@ -140,6 +140,29 @@ def test_parts_that_cannot_be_read_prove_nothing_and_are_no_obstacle(part: dict[
     assert provers.replay(damaged, form, _hypotheses(form)).startswith(("a part", "products of hypotheses do not"))
 
 
+def test_the_order_of_the_provers() -> None:
+    equation, inequality = planted.squares(), planted.contraction()
+    usual = [prover.name for prover in provers.PROVERS]
+    assert [prover.name for prover in provers._ordered(provers.PROVERS, equation)] == usual
+    last = [prover.name for prover in provers._ordered(provers.PROVERS, inequality)]
+    assert last == [name for name in usual if name != "instances"] + ["instances"]
+
+
+def test_weights_that_are_no_round_numbers_are_solved_for() -> None:
+    ring = ring_of(["x", "y"])
+    x, y = ring.gens
+    odd = sp.QQ(1, 1_000_003)
+    columns = [({}, x + y), ({}, y), ({"e": 0}, x)]
+    near = [float(odd) * (1 + 1e-7)] * 2
+    assert products._exact(odd * x, [columns[0], columns[1]], [0, 1], near) is None  # a weight would be negative
+    assert dict(products._exact(odd * (x + 2 * y), columns[:2], [0, 1], near) or []) == {0: odd, 1: odd}
+    both = products._exact(odd * (y - x), columns, [1, 2], [float(odd) * 1.0000001] * 3)
+    assert dict(both or []) == {1: odd, 2: -odd}
+    assert products._exact(odd * x, columns, [1], near) is None
+    assert products._exact(x / 3 + y / 3, columns, [0], [0.33333]) == [(0, sp.QQ(1, 3))]
+    assert products._linear(odd * x, columns, []) is None
+
+
 def test_half_of_an_equation_is_no_certificate_of_it() -> None:
     x, y = sp.symbols("x y")
     ring = ring_of(["x", "y"])

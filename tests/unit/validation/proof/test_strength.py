@@ -118,6 +118,17 @@ def _certificate() -> certificates.Certificate:
     return found
 
 
+def test_verdicts_in_words() -> None:
+    held = _verdict()
+    assert repr(held) == "Verdict('mine.means', 'published', HOLDS)"
+    assert str(held) == "mine.means (published): HOLDS, smallest margin 1; smallest rhs/lhs 1"
+    grave = _verdict(decision=Decision.VIOLATED, margin=None, severity="gap", reason="fails")
+    assert str(grave) == "mine.means (published): VIOLATED (gap); fails"
+    page = _verdict(reason="a < b")._repr_html_()
+    assert page.startswith("<div><b>mine.means</b> (published): HOLDS<br>a &lt; b<br>smallest margin 1<br>5 instances")
+    assert "margin" not in grave._repr_html_()
+
+
 def test_what_a_certificate_changes() -> None:
     found = strengthened(_verdict(), _certificate())
     assert (found.decision, found.strength, found.margin) == (Decision.HOLDS, Strength.PROVED, 1.0)
@@ -155,6 +166,52 @@ def test_shipped_certificates_prove(id_: str) -> None:
         form = claim.form(stored.variant)
         assert provers.replay(stored, form, Hypotheses.of(claim, form)) == ""
         assert store.recall(claim, form) is not None
+
+
+DERIVED = (
+    "cfl.eq-38@corrected",
+    "cfl.eq-61@published@converse",
+    "cfl.eq-71@sharp",
+    "cfl.lemma-a.3@published",
+    "cfl.lemma-a.4@published@independent",
+    "efl.algorithm-1@published@text",
+    "efl.eq-43@published",
+    "efl.lemma-1@corrected@uncompressed",
+    "efl.theorem-2-departure@corrected@000",
+    "fen.algorithm-1-weights@corrected@unbiased",
+    "fen.eq-16@published",
+    "fen.eq-41@sharp@necessary",
+    "proxskip.lemma-3.3@published",
+)
+"""Shipped certificates that need all parts of the translation, and little time."""
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_the_problems_of_shipped_certificates_are_derived_as_they_were(name: str, monkeypatch: Any) -> None:
+    """A translation that makes other problems makes certificates worthless; solvers are taken at their word."""
+    monkeypatch.setattr(provers.smt, "solve", lambda *_, **__: "unsat")
+    monkeypatch.setattr(provers.smt, "available", lambda _: True)
+    stored = certificates.load(store.SHIPPED / f"{name}.json")
+    claim = catalogue.select([stored.id], ())[0].load()
+    form = claim.form(stored.variant)
+    assert provers.replay(stored, form, Hypotheses.of(claim, form)) == ""
+    edited = [[{**part, "digest": "0" * 16} for part in parts] for parts in stored.parts]
+    refused = provers.replay(dataclasses.replace(stored, parts=edited), form, Hypotheses.of(claim, form))
+    assert refused == "a part is about another problem"
+
+
+@pytest.mark.parametrize(("prover", "scopes", "count"), [
+    (provers.Sizes(), [{"N": 1}, {"N": 2}, {"N": 3}], 2),
+    (provers.Sizes(), [{"N": 1, "E": 1}, {"N": 1, "E": 3}, {"N": 2, "E": 2}, {"N": 3, "E": 1}], 3),
+    (provers.Sizes(), [{"N": 3}], 1),
+    (provers.Scalar(), [{}], 1),
+    (provers.OnInstances(), [{"n": n} for n in range(5)], 3),
+    (provers.OnInstances(), [{"n": 1}], 1),
+    (provers.WorstCase(), [{"n": n} for n in range(4)], 3),
+    (provers.WorstCase(), [{"n": 1}, {"n": 2}], 2),
+])  # fmt: skip
+def test_how_many_cases_have_to_be_proved(prover: Any, scopes: list[Any], count: int) -> None:
+    assert prover.required(scopes) == count
 
 
 def test_checks_use_shipped_certificates() -> None:

@@ -130,6 +130,24 @@ def test_subgradients_are_monotone_and_short() -> None:
     assert _attempted(sp.Le(sp.Abs(kick), 1, evaluate=False), ELASTIC, alone=True) is not None
 
 
+def test_what_is_known_of_a_subgradient_and_a_sign() -> None:
+    f = Kinked(**{name: np.array([[sp.Integer(n)]]) for n, name in enumerate(("centre", "knot", "left", "right"))})
+    with any_functions() as answers:
+        for anchor in (1, 5):
+            f.elastic(np.array([[sp.Integer(0)]]), np.array([sp.Integer(anchor)]), pull=sp.Integer(1), l1=sp.Integer(2))
+        (one, other) = (pulled for _, pulled in answers.pulled.values())
+    anywhere, alone = list(answers.inequalities()), list(answers.inequalities(alone=True))
+    short = [1 - p.kick**2 for p in (one, other)] + [1 - p.sign**2 for p in (one, other)]
+    short += [sp.expand(1 - (p.kick - p.sign) ** 2) for p in (one, other)]
+    assert not set(short) & set(anywhere)
+    assert set(alone) - set(anywhere) == set(short)
+    for p, force in itertools.product((one, other), (0, 1, -1)):
+        other_one = other if p is one else one
+        assert sp.expand((p.kick - force * other_one.kick) * p.away) in anywhere
+        assert sp.expand((p.kick - force * other_one.sign) * p.away) in anywhere
+    assert len(anywhere) == 6 + 2 + 8
+
+
 def test_what_is_known_of_sub_problems_is_true() -> None:
     """Each symbol is replaced by the value that a loss has; forces of the sub-problems are worked out from it."""
     numbers = [sp.Rational(n, 2) for n in (-3, 0, 5)]
@@ -189,6 +207,9 @@ def test_a_minimiser_of_a_tilted_sum() -> None:
         assert sp.expand(sum(f.gradient(k, best)[0] for k in (0, 1)) - 2 * tilt[0]) == 0
         assert f.stationary()[0] != best[0]
         assert f.stationary(0 * tilt)[0] == f.stationary()[0]
+        assert f.stationary(2 * tilt)[0] not in (best[0], f.stationary()[0])
+        thirds = [sp.Rational(1, 3), sp.Rational(2, 3)]
+        assert f.minimiser(thirds)[0] == f.minimiser([1, 2])[0] != f.minimiser([2, 1])[0]
     assert f.stationary(np.array([sp.Rational(1, 2)]))[0] == sp.Rational(3, 4)
 
 
@@ -202,6 +223,12 @@ def test_penalties_that_are_no_numbers_are_refused() -> None:
                 f.elastic(x[None], x, pull=sp.Integer(1), l1=weight)
         with pytest.raises(Untranslatable, match="one coordinate"):
             psi.prox(x, sp.Integer(1))
+        plain = Regulariser(l1=x, square=x, low=x, high=x, rotation=np.array([[sp.Integer(1)]]))
+        for scale in (sp.Integer(0), sp.Integer(-1), sp.Symbol("s")):
+            with pytest.raises(Untranslatable, match="scale of a regulariser"):
+                plain.prox(x, scale)
+        assert plain.prox(x, sp.Integer(2))[0] == plain.prox(x, sp.Integer(2))[0] != plain.prox(2 * x, sp.Integer(2))[0]
+        assert plain.prox(x, sp.Integer(2))[0] != plain.prox(x, sp.Integer(1))[0]
 
 
 def test_methods_are_themselves_again() -> None:

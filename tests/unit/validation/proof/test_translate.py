@@ -146,6 +146,16 @@ def test_a_strict_goal_needs_a_strict_product() -> None:
     assert not products.verified(_sequent([(x, Sign.POSITIVE)], x, Sign.ZERO), part)
 
 
+def test_products_of_two_hypotheses_are_found_beside_equations() -> None:
+    known = [(x - 1, Sign.NONNEGATIVE), (y - 1, Sign.NONNEGATIVE), (x * y - 2, Sign.ZERO)]
+    within, beyond = (_sequent(known, bound - x - y) for bound in (3, sp.Rational(299, 100)))
+    part = products.attempt(within, seconds=20.0)
+    assert part is not None
+    assert products.verified(within, part)
+    assert any(len(term.get("f", ())) == 2 for term in part["terms"])
+    assert products.attempt(beyond, seconds=20.0) is None
+
+
 def test_an_equation_needs_both_of_its_inequalities() -> None:
     def half(weight: str) -> dict[str, Any]:
         return {"terms": [{"e": 0, "q": [[weight, [0, 0]]]}], "contradiction": False}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,7 @@ from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Reject
 from fltheory.bounds.functions import Kinked
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space
-from fltheory.validation.proof import provers, quadratic
+from fltheory.validation.proof import provers, quadratic, worst_case
 from fltheory.validation.proof.certificate import Certificate, Hypotheses
 from fltheory.validation.proof.function_classes import any_functions
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
@@ -295,6 +296,60 @@ def test_vectors_that_are_equal_are_equal_in_every_product() -> None:
     premise = sp.Eq(x, x_star, evaluate=False)
     assert _attempted(Form(statement=sp.Eq(left, right, evaluate=False), premises=(premise,))) is not None
     assert _attempted(Form(statement=sp.Eq(left, right, evaluate=False))) is None
+
+
+def test_equations_between_weights_hold_exactly_after_rounding() -> None:
+    """Small entries are rounded, the largest ones follow from the equations."""
+    half, third = sp.QQ(1, 2), sp.QQ(1, 3)
+    near = quadratic._near
+    assert near([({0: sp.QQ(1), 1: sp.QQ(1)}, 0)], [0.50001, -0.49999], 100) == [half, -half]
+    assert near([({0: sp.QQ(2), 1: sp.QQ(1)}, sp.QQ(3))], [1.2, 0.3333], 10) == [sp.QQ(4, 3), third]
+    assert near([({0: sp.QQ(2), 1: sp.QQ(1)}, sp.QQ(3))], [0.3333, 2.1], 10) == [third, sp.QQ(7, 3)]
+    assert near([], [0.3333, 0.4999], 10) == [third, half]
+    assert near([({}, 0), ({0: sp.QQ(1)}, third)], [0.9], 10) == [third]
+    assert near([({}, sp.QQ(1))], [0.9], 10) is None
+    assert near([({0: sp.QQ(1)}, sp.QQ(1)), ({0: sp.QQ(1)}, sp.QQ(2))], [0.9], 10) is None
+
+
+def test_a_basis_has_unit_columns() -> None:
+    found = quadratic._echelon([[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]])
+    assert found.shape == (2, 3)
+    columns = {tuple(np.round(column, 12)) for column in found.T}
+    assert {(1.0, 0.0), (0.0, 1.0)} <= columns
+    assert np.linalg.matrix_rank(np.vstack([found, [[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]]])) == 2
+
+
+def test_squares_of_roots_and_norms() -> None:
+    """A relation between roots is read as one between their squares; what may be negative has none."""
+    y, z = sp.symbols("y z")
+
+    def squared(expression: Any, alone: bool = False) -> Any:
+        return worst_case._squared(expression, alone=alone)
+
+    assert squared(3 * sp.sqrt(y)) == 9 * y
+    assert squared(sp.Pow(y, sp.Rational(3, 2))) == y**3
+    assert squared(sp.sqrt(y) * sp.sqrt(z) / 2) == y * z / 4
+    assert squared(sp.Integer(0)) == 0
+    assert squared(2) == 4
+    assert squared(sp.Abs(y), alone=True) == y**2
+    for other in (-sp.sqrt(y), y, sp.Abs(y), y * sp.sqrt(z), sp.sqrt(y) + 1, sp.Pow(y, sp.Rational(1, 3)), y**2):
+        assert squared(other) is None
+    assert worst_case._roots(sp.sqrt(y))
+    assert worst_case._roots(sp.Abs(y))
+    assert not worst_case._roots(y**2 + 1)
+
+
+def test_relations_between_roots_and_others_as_facts() -> None:
+    y, z = sp.symbols("y z")
+    ring = ring_of(["y", "z"])
+    read = functools.partial(worst_case._fact, ring=ring, names={y: y, z: z}, count=0, alone=False)
+    assert read(sp.Le(sp.sqrt(y), 3, evaluate=False)) == Fact(ring.from_expr(9 - y), Sign.NONNEGATIVE)
+    assert read(sp.Gt(y, 3, evaluate=False)) == Fact(ring.from_expr(y - 3), Sign.NONNEGATIVE)
+    assert read(sp.Lt(y, z, evaluate=False)) == Fact(ring.from_expr(z - y), Sign.NONNEGATIVE)
+    assert read(sp.Eq(y, 2.0, evaluate=False)) == Fact(ring.from_expr(y - 2), Sign.ZERO)
+    for refused in (sp.Ne(y, z), sp.Le(y * z, 1, evaluate=False), sp.Le(sp.sqrt(y), z - 1, evaluate=False)):
+        with pytest.raises(Untranslatable):
+            read(refused)
 
 
 def test_norms_that_add_up_to_zero_are_zero() -> None:

@@ -1,0 +1,41 @@
+"""The layout of a proof graph: what is used stands below, layers are folded, and edges cross as little as can be."""
+
+import pytest
+
+from fltheory.validation.proof_graph import layout
+
+
+def test_a_statement_stands_above_all_that_its_proof_uses():
+    plan = layout({"theorem": ["lemma", "step"], "step": ["lemma"], "lemma": [], "alone": [], "own": ["own", "away"]})
+    assert dict(plan.layer) == {"lemma": 0, "step": 1, "theorem": 2}
+    assert plan.edges == (("theorem", "lemma"), ("theorem", "step"), ("step", "lemma"))
+    assert (plan.layers, plan.widest) == (3, 1)
+    assert set(plan.position.values()) == {0.0}
+
+
+def test_nothing_has_no_layers():
+    assert (layout({}).layers, layout({}).widest) == (0, 0)
+
+
+def test_a_circle_is_broken():
+    plan = layout({"a": ["b"], "b": ["c"], "c": ["a"]})
+    assert set(plan.layer) == set("abc")
+    assert plan.layers == 3
+
+
+def test_a_layer_is_folded_and_centred():
+    uses = {"top": [f"x{n}" for n in range(5)], **{f"x{n}": [] for n in range(5)}}
+    plan = layout(uses, widest=2)
+    assert (plan.layers, plan.widest) == (4, 2)
+    assert [plan.layer[f"x{n}"] for n in range(5)] == [0, 0, 1, 1, 2]
+    assert plan.layer["top"] == 3
+    assert [plan.position[f"x{n}"] for n in range(5)] == [-0.5, 0.5, -0.5, 0.5, 0.0]
+    assert layout(uses).widest == 5
+    assert layout(uses, widest=5).layers == 2
+
+
+def test_statements_stand_above_the_mean_of_what_they_use():
+    plan = layout({"p": ["c"], "q": ["a"], "r": ["a", "b", "c"], "a": [], "b": [], "c": []})
+    assert [plan.position[name] for name in "abc"] == [-1.0, 0.0, 1.0]
+    assert sorted("pqr", key=lambda name: plan.position[name]) == ["q", "r", "p"]
+    assert plan.position["r"] == pytest.approx(0.0)
