@@ -113,6 +113,14 @@ def test_scaffold_two_rounds():
     assert (numbers(state.w), numbers(state.c), numbers(state.c_i)) == ([35 / 16], [-3 / 16], [-1.75, 4.5])
 
 
+def test_scaffold_from_gradients():
+    """Gradients at 0 are -4 and 2, their mean -3 + 1/2 = -5/2; so the first step of both clients is 1/2 * 5/2 = 5/4."""
+    algorithm, oracle = Scaffold(option="II", initial="gradient"), line()
+    state = started(algorithm, oracle)
+    assert (numbers(state.c), numbers(state.c_i)) == ([-2.5], [-4.0, 2.0])
+    assert numbers(algorithm.round(state, oracle, work(steps=(1, 1))).local) == [1.25, 1.25]
+
+
 def test_scaffold_with_an_absent_client():
     """Client 2 alone: w = -1, c_2 = 1; client 1 keeps 0, so c = 1/4 * 1, not 1."""
     state = first(Scaffold(option="II"), steps=(0, 2), weights=(0.0, 1.0)).state

@@ -50,6 +50,18 @@ def test_rates_are_positive_numbers_or_schedules(rate: Any) -> None:
         fl.Experiment(**{**GOOD, "rate": rate})
 
 
+@pytest.mark.parametrize(
+    ("name", "least", "refused"),
+    [("replicates", 1, (0, 1.5, True)), ("seed", 0, (-1, 0.5)), ("threads", 1, (0, 1.5))],
+)
+def test_numbers_of_a_run(name: str, least: int, refused: tuple[Any, ...]) -> None:
+    experiment = fl.Experiment(**GOOD)
+    assert fl.simulate(experiment, **{"replicates": 1, name: least}).replicates == 1
+    for value in refused:
+        with pytest.raises(fl.InvalidParameter, match=rf"simulate\.{name} must be an integer >= {least}, got {name}="):
+            fl.simulate(experiment, **{name: value})
+
+
 def test_arrays_are_written_out_up_to_64_entries() -> None:
     assert describe(np.arange(64.0)) == list(range(64))
     assert describe(np.ones((5, 13))) == {"shape": [5, 13], "sum": 65.0}

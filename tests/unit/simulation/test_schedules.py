@@ -9,7 +9,7 @@ from fltheory import Experiment, Participation, noisy_quadratic
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.errors import InvalidParameter
 from fltheory.participation import Arrival, Departure, Timeline
-from fltheory.simulation.schedules import Constant, Inverse, Table, as_rate
+from fltheory.simulation.schedules import Constant, Inverse, StepTable, Table, as_rate
 
 positive = st.floats(1e-6, 1e3)
 
@@ -56,6 +56,13 @@ def test_theorem_schedule_is_an_inverse():
 def test_refusals(make):
     with pytest.raises(InvalidParameter):
         make()
+
+
+@pytest.mark.parametrize("kind", [Table, StepTable])
+def test_lists_of_rates_that_are_refused_are_named(kind):
+    for values, allowed in (([[0.1]], "have shape"), (["x"], "be an array of numbers"), ([], "be a non-empty list")):
+        with pytest.raises(InvalidParameter, match=rf"{kind.__name__}\.values must {allowed}"):
+            kind(values=values)
 
 
 @pytest.mark.parametrize("value", [1, np.float32(0.5), np.int64(2), np.float64(0.25)])

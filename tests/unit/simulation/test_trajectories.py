@@ -1,6 +1,7 @@
 """Curves that come out of an engine: frozen, finite, stored and loaded as they were."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -79,6 +80,7 @@ def test_provenance_names_what_was_run(tmp_path):
     assert record["experiment"]["rounds"] == 3
     assert record["experiment"]["problem"]["hessian"] == [[1.0, 3.0, 5.0]]
     assert set(record["versions"]) == {"python", "fltheory", "numpy", "scipy", "numba"}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", record["time"])
 
 
 def test_no_pickle_is_read(tmp_path):

@@ -94,6 +94,16 @@ def test_both_ways_agree(monkeypatch, short_runs, name, clients, problem):
     assert short_runs, "the short way was not taken"
 
 
+@pytest.mark.parametrize("name", ["fedavg", "scaffold", "cfl-r sum"])
+@pytest.mark.parametrize("dim", [1, 2, 4])
+def test_both_ways_agree_in_other_dimensions(monkeypatch, short_runs, name, dim):
+    """Where coordinates interact, a row of the state is ``dim`` rows of the maps."""
+    smooth = {"mu": 5.0 if dim == 1 else 1.0, "L": 5.0, "dissimilarity": 0.0, "commuting": False}
+    problem = client_quadratics(dim=dim, num_clients=3, spread=1.0, round_drift_sq=0.1, noise_sq=0.2, **smooth)
+    assert_both_ways_agree(monkeypatch, experiment_of(problem, AFFINE[name]))
+    assert short_runs, "the short way was not taken"
+
+
 @pytest.mark.parametrize(
     "participation",
     [
