@@ -9,6 +9,7 @@ from fltheory.algorithms.apfl import APFL as APFL
 from fltheory.algorithms.base import Algorithm as Algorithm
 from fltheory.algorithms.cflr import CFLR as CFLR
 from fltheory.algorithms.continual import Continual as Continual
+from fltheory.algorithms.diana import DIANA as DIANA
 from fltheory.algorithms.efl import EFL as EFL
 from fltheory.algorithms.fedamp import FedAMP as FedAMP
 from fltheory.algorithms.fedavg import FedAvg as FedAvg
@@ -17,6 +18,7 @@ from fltheory.algorithms.feddyn import FedDyn as FedDyn
 from fltheory.algorithms.fedgate import FedGATE as FedGATE
 from fltheory.algorithms.fednova import FedNova as FedNova
 from fltheory.algorithms.fedopt import FedOpt as FedOpt
+from fltheory.algorithms.fedpaq import FedPAQ as FedPAQ
 from fltheory.algorithms.fedprox import FedProx as FedProx
 from fltheory.algorithms.fen_fedavg import FedElasticNet1 as FedElasticNet1
 from fltheory.algorithms.fen_feddyn import FedElasticNet3 as FedElasticNet3

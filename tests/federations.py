@@ -125,10 +125,13 @@ def begin(algorithm: Algorithm, on: Federation, oracle: EngineOracle, *, replica
     return algorithm.init(np.tile(on.problem.start, (replicates, 1)), oracle, on.problem.weights)
 
 
-def with_draws(algorithm: Algorithm, work: Round, *, seed: int = 0, replicates: range = range(1)) -> Round:
-    """Return the round with the results of the algorithm's own chances."""
-    drawn = own_draws(algorithm, work.local_steps, work.index, seed=seed, replicates=replicates)
-    return replace(work, draws=drawn)
+def with_draws(algorithm: Algorithm, work: Round, dim: int, *, seed: int = 0, replicates: range = range(1)) -> Round:
+    """Return the round with the results of the algorithm's own chances.
+
+    Uniform numbers are those of the first client for all of them: laws renumber clients, and split one into two.
+    """
+    drawn = own_draws(algorithm, work, seed=seed, replicates=replicates, dim=dim)
+    return replace(work, draws={name: one[:, :1] + 0 * one if one.ndim == 3 else one for name, one in drawn.items()})
 
 
 def run(algorithm: Algorithm, on: Federation, *, seed: int = 0, replicates: range = range(1)) -> list[Any]:
@@ -137,7 +140,7 @@ def run(algorithm: Algorithm, on: Federation, *, seed: int = 0, replicates: rang
     states = [begin(algorithm, on, oracle, replicates=len(replicates))]
     for index in range(on.rounds):
         oracle.begin_round(index)
-        work = with_draws(algorithm, on.work(index), seed=seed, replicates=replicates)
+        work = with_draws(algorithm, on.work(index), on.problem.dim, seed=seed, replicates=replicates)
         states.append(algorithm.round(states[-1], oracle, work).state)
     return states
 
@@ -160,7 +163,7 @@ def one_round(algorithm: Algorithm, on: Federation, state: Any, index: int, step
     """Return the outcome of a single round from the given state."""
     oracle = on.oracle()
     oracle.begin_round(index)
-    return algorithm.round(state, oracle, with_draws(algorithm, on.work(index, steps)))
+    return algorithm.round(state, oracle, with_draws(algorithm, on.work(index, steps), on.problem.dim))
 
 
 def client_fields(state: Any, num_clients: int) -> dict[str, Floats]:

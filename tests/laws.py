@@ -141,7 +141,7 @@ def round_number_is_not_read(algorithm: Algorithm, on: Federation) -> None:
     for index, state in enumerate(run(algorithm, on)[:-1]):
         oracle = on.oracle()
         oracle.begin_round(index)
-        work = with_draws(algorithm, on.work(index))
+        work = with_draws(algorithm, on.work(index), on.problem.dim)
         same_states(
             algorithm.round(state, oracle, replace(work, index=index + 3)).state,
             algorithm.round(state, oracle, work).state,

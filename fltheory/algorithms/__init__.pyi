@@ -2,11 +2,13 @@ from fltheory.algorithms.apfl import APFL as APFL
 from fltheory.algorithms.base import Algorithm as Algorithm
 from fltheory.algorithms.base import Chance as Chance
 from fltheory.algorithms.base import RoundResult as RoundResult
+from fltheory.algorithms.base import Uniform as Uniform
 from fltheory.algorithms.base import aggregate as aggregate
 from fltheory.algorithms.base import keep_absent as keep_absent
 from fltheory.algorithms.base import no_curvature as no_curvature
 from fltheory.algorithms.cflr import CFLR as CFLR
 from fltheory.algorithms.continual import Continual as Continual
+from fltheory.algorithms.diana import DIANA as DIANA
 from fltheory.algorithms.efl import EFL as EFL
 from fltheory.algorithms.fedamp import FedAMP as FedAMP
 from fltheory.algorithms.fedavg import FedAvg as FedAvg
@@ -15,6 +17,7 @@ from fltheory.algorithms.feddyn import FedDyn as FedDyn
 from fltheory.algorithms.fedgate import FedGATE as FedGATE
 from fltheory.algorithms.fednova import FedNova as FedNova
 from fltheory.algorithms.fedopt import FedOpt as FedOpt
+from fltheory.algorithms.fedpaq import FedPAQ as FedPAQ
 from fltheory.algorithms.fedprox import FedProx as FedProx
 from fltheory.algorithms.fen_fedavg import FedElasticNet1 as FedElasticNet1
 from fltheory.algorithms.fen_feddyn import FedElasticNet3 as FedElasticNet3
@@ -33,6 +36,7 @@ from fltheory.communication.compression import SparseTernary as SparseTernary
 from fltheory.communication.compression import feedback as feedback
 from fltheory.communication.messages import Coding as Coding
 from fltheory.communication.messages import Message as Message
+from fltheory.communication.quantisation import Quantiser as Quantiser
 from fltheory.participation.schemes import Scheme as Scheme
 from fltheory.participation.schemes import scheme_weights as scheme_weights
 from fltheory.problems.oracle import LocalSteps as LocalSteps

@@ -87,6 +87,14 @@ class Chance:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Uniform:
+    """Independent numbers, uniform on ``[0, 1)``, one per client and coordinate, that an algorithm asks for in a round.
+
+    They have no list of outcomes, so that the exact engine refuses the algorithm.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Algorithm(ABC):
     """Base of all algorithms; concrete ones are final."""
 
@@ -112,7 +120,7 @@ class Algorithm(ABC):
         """The part of the round that is not an affine map on quadratics; empty if there is none."""
         return ""
 
-    def chances(self, local_steps: int) -> Mapping[str, Chance]:
+    def chances(self, local_steps: int) -> Mapping[str, Chance | Uniform]:
         """Return the random draws of its own that a round needs, by name; :attr:`Round.draws` has their results."""
         return {}
 

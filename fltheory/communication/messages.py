@@ -9,6 +9,7 @@ coding        bits of a vector of length ``n`` with ``k`` non-zero entries
 ``sparse``    ``k (32 + B(k, n))``, positions Golomb coded
 ``ternary``   ``k (1 + B(k, n)) + 32``: a sign and a position each, one magnitude
 ``sign``      ``n``
+``levels``    ``n (1 + ceil(log2(s + 1))) + 32``: a sign and one of ``s + 1`` levels each, one magnitude
 ============  =======================================================================================
 
 Expected Golomb bits of a position, for gaps that are geometric with parameter ``q = (k + 1)/(n + 1)``
@@ -41,6 +42,7 @@ class Coding(enum.Enum):
     SPARSE = "sparse"
     TERNARY = "ternary"
     SIGN = "sign"
+    LEVELS = "levels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,13 @@ class Message:
     """One vector on the wire: ``(replicates, clients | 1, dim)``.
 
     ``times`` says how often a client sent or received such a vector in the round, shape ``(replicates | 1, clients)``,
-    where that is not once.
+    where that is not once; ``levels`` is ``s`` of the coding of that name.
     """
 
     values: Floats
     coding: Coding = Coding.DENSE
     times: Floats | None = None
+    levels: int = 1
 
 
 def golomb_bits(nonzeros: NDArray[np.int64] | Floats, length: int) -> Floats:
@@ -75,6 +78,8 @@ def message_bits(message: Message) -> Floats:
         return np.full(shape, float(FLOAT_BITS * dim))
     if message.coding is Coding.SIGN:
         return np.full(shape, float(dim))
+    if message.coding is Coding.LEVELS:
+        return np.full(shape, float(dim * (1 + message.levels.bit_length()) + FLOAT_BITS))
     nonzeros = message_nonzeros(message)
     positions = golomb_bits(nonzeros, dim)
     if message.coding is Coding.SPARSE:

@@ -28,6 +28,13 @@ from fltheory.problems.problem import Origin as Origin
 from fltheory.problems.problem import Problem as Problem
 from fltheory.problems.problem import constants_on_ball as constants_on_ball
 from fltheory.problems.reflections import Reflections as Reflections
+from fltheory.quadratic.bent import BentQuadratic as BentQuadratic
 from fltheory.quadratic.generators import client_quadratics as client_quadratics
 from fltheory.quadratic.generators import noisy_quadratic as noisy_quadratic
+from fltheory.quadratic.hard import bent_parabola as bent_parabola
+from fltheory.quadratic.hard import bent_valley as bent_valley
+from fltheory.quadratic.hard import bent_valley_with_pulls as bent_valley_with_pulls
+from fltheory.quadratic.hard import opposed_pulls as opposed_pulls
+from fltheory.quadratic.hard import spread_minimisers as spread_minimisers
+from fltheory.quadratic.hard import two_curvatures as two_curvatures
 from fltheory.quadratic.problem import Quadratic as Quadratic

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fltheory.algorithms.base import Algorithm
+from fltheory.algorithms.base import Algorithm, Chance
 from fltheory.bounds.claim import Form
 from fltheory.bounds.observation import Facts, NoRun, Observation
 from fltheory.errors import Diverged, FltheoryError, InvalidParameter, NotApplicable
@@ -191,7 +191,7 @@ class Runs:
 def _draws(experiment: Experiment) -> int:
     """Return how many outcomes the algorithm's own draws of a round have."""
     chances = experiment.algorithm.chances(experiment.participation.local_steps)
-    return math.prod(len(one.probabilities) ** one.count for one in chances.values())
+    return math.prod(len(one.probabilities) ** one.count for one in chances.values() if isinstance(one, Chance))
 
 
 def _refused(one: Candidate, setting: str, reason: FltheoryError | str) -> Inapplicable:

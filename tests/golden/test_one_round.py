@@ -5,16 +5,20 @@ Two clients on a line, :math:`f_1(w) = \frac12 (w-4)^2` and :math:`f_2(w) = (w+1
 to 4; a plain step of client 2 lands on -1 from anywhere. Every number below is a dyadic or short decimal fraction.
 """
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from fltheory import Experiment, Participation, simulate
 from fltheory.algorithms.apfl import APFL
 from fltheory.algorithms.cflr import CFLR
+from fltheory.algorithms.diana import DIANA
 from fltheory.algorithms.efl import EFL
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.feddyn import FedDyn
 from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.fedpaq import FedPAQ
 from fltheory.algorithms.fedprox import FedProx
 from fltheory.algorithms.mime import Mime
 from fltheory.algorithms.mimelite import MimeLite
@@ -77,6 +81,74 @@ def test_fedavg():
 def test_minibatch_sgd():
     """Gradients at 0 are -4 and 2; the step is 1/2 * (3/4 * 4 - 1/4 * 2) = 5/4, however many copies are averaged."""
     assert numbers(first(MinibatchSGD()).state.w) == [1.25]
+
+
+def rounded(algorithm, curvature, minimisers, uniforms, **terms):
+    """Return the outcome of round 0 of two quadratics in the plane, with given numbers for the rounding."""
+    problem = Quadratic(
+        hessian=np.array(curvature),
+        linear=-np.array(curvature) * np.array(minimisers),
+        constant=np.zeros(2),
+        sample_counts=np.array([3.0, 1.0]),
+        noise_sq=np.zeros(2),
+        start=np.zeros(2),
+    )
+    oracle = problem.reference_oracle(seed=0, replicates=range(1))
+    state = algorithm.init(np.zeros((1, 2)), oracle, P)
+    draws = {"round": np.array(uniforms)[None]}
+    return algorithm.round(state, oracle, dataclasses.replace(work(**terms), draws=draws))
+
+
+def test_fedpaq():
+    """One step of rate 1/2 with curvature 2 leads to the minimisers, (3, 4) and (0, -8), of norms 5 and 8.
+
+    Two levels: 2 * 3/5 = 1.2 and 2 * 4/5 = 1.6; with 0.1 the first goes up to level 2, with 0.7 the second stays at 1:
+    Q = 5 * (2, 1)/2 = (5, 5/2). The other is on level 2 exactly: (0, -8). Server: 3/4 * (5, 5/2) + 1/4 * (0, -8).
+    """
+    outcome = rounded(FedPAQ(levels=2), 2 * np.ones((2, 2)), [[3, 4], [0, -8]], [[0.1, 0.7], [0.5, 0.9]], steps=(1, 1))
+    assert numbers(outcome.local) == [3.0, 4.0, 0.0, -8.0]
+    assert numbers(outcome.state.w) == [3.75, -0.125]
+
+
+def test_diana():
+    """Gradients at 0 are (-3, -4) and (0, 8); one level: 3/5 and 4/5 with 0.5 and 0.9 become 1 and 0, so (-5, 0).
+
+    The other stays (0, 8). Estimate: 3/4 * (-5, 0) + 1/4 * (0, 8) = (-15/4, 2), step 1/2: w = (15/8, -1). Memories with
+    rate 1/4: (-5/4, 0) and (0, 2). Local models: -1/2 of the own estimates.
+    """
+    algorithm = DIANA(levels=1, memory_rate=0.25, momentum=0.5)
+    outcome = rounded(algorithm, np.ones((2, 2)), [[3, 4], [0, -8]], [[0.5, 0.9], [0.5, 0.9]])
+    assert numbers(outcome.state.w) == [1.875, -1.0]
+    assert numbers(outcome.state.v) == [-3.75, 2.0]
+    assert numbers(outcome.state.h_i) == [-1.25, 0.0, 0.0, 2.0]
+    assert numbers(outcome.local) == [2.5, 0.0, 0.0, -4.0]
+
+
+def test_diana_two_rounds_with_an_absent_client():
+    """From the state above with w = 0 again: client 1 is away. Its memory counts, what the other sends has weight 1.
+
+    Client 2 has gradient (0, 8), memory (0, 2), message (0, 6). Estimate: 3/4 * (-5/4, 0) + 1/4 * (0, 2) + (0, 6)
+    = (-15/16, 13/2); velocity 1/2 * (-15/4, 2) + that = (-45/16, 15/2); w = (45/32, -15/4); h_2 = (0, 2 + 6/4).
+    """
+    algorithm = DIANA(levels=1, memory_rate=0.25, momentum=0.5)
+    first_round = rounded(algorithm, np.ones((2, 2)), [[3, 4], [0, -8]], [[0.5, 0.9], [0.5, 0.9]]).state
+    started_again = first_round._replace(w=np.zeros((1, 2)))
+    problem = Quadratic(
+        hessian=np.ones((2, 2)),
+        linear=-np.array([[3.0, 4.0], [0.0, -8.0]]),
+        constant=np.zeros(2),
+        sample_counts=np.array([3.0, 1.0]),
+        noise_sq=np.zeros(2),
+        start=np.zeros(2),
+    )
+    oracle = problem.reference_oracle(seed=0, replicates=range(1))
+    terms = work(1, steps=(0, 2), weights=(0.0, 1.0))
+    outcome = algorithm.round(
+        started_again, oracle, dataclasses.replace(terms, draws={"round": np.full((1, 2, 2), 0.5)})
+    )
+    assert numbers(outcome.state.v) == [-45 / 16, 7.5]
+    assert numbers(outcome.state.w) == [45 / 32, -3.75]
+    assert numbers(outcome.state.h_i) == [-1.25, 0.0, 0.0, 3.5]
 
 
 def test_fedprox():

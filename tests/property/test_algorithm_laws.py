@@ -28,6 +28,7 @@ VARIANTS = {
         {"weighting": "current", "curvature": "empirical-fisher"},
     ],
     "continual": [{"variant": "ewc"}, {"variant": "ewc", "fisher": "empirical-fisher"}],
+    "diana": [{"levels": 1, "memory_rate": 0.5, "momentum": 0.3}],
     "efl": [
         {"fisher": "empirical-fisher"},
         {"compression": 0.5},
@@ -45,11 +46,12 @@ VARIANTS = {
     "fedavgm": [{"momentum": 0.0}],
     "fedopt": [{"rule": "adagrad", "second_start": 0.0}, {"rule": "yogi"}, {"bias_correction": True}],
     "fednova": [{"prox": 0.5, "server_momentum": 0.5}, {"effective_steps": 2.0}],
+    "fedpaq": [{"levels": 1}],
     "fedprox": [{"prox": 0.0}],
     "gossip-sgd": [
         {"mixing": "ring"},
         {"mixing": ["ring", "identity"]},
-        {"mixing": ["ring", "mean"], "probabilities": [0.4, 0.6]},
+        {"mixing": ["identity", "ring"], "probabilities": [0.3, 0.7]},
     ],
     "mime": [{"momentum": 0.0}],
     "mimelite": [{"momentum": 0.0}],
@@ -79,6 +81,8 @@ NOT_AFFINE = {
     "apfl,adaptive=True",
     "cfl-r,curvature=empirical-fisher",
     "continual,variant=ewc,fisher=empirical-fisher",
+    "diana",
+    "diana,levels=1,memory_rate=0.5,momentum=0.3",
     "efl,compression=0.5",
     "efl,compression=0.5,bookkeeping=printed,ties=threshold",
     "efl,fisher=empirical-fisher",
@@ -96,6 +100,8 @@ NOT_AFFINE = {
     "fedopt,bias_correction=True",
     "fedopt,rule=adagrad,second_start=0.0",
     "fedopt,rule=yogi",
+    "fedpaq",
+    "fedpaq,levels=1",
     "signsgd",
     "signsgd,momentum=0.5",
     "signsgd,weight_decay=0.1",
@@ -198,7 +204,7 @@ def test_states_are_not_overwritten_by_later_rounds(label):
     state = begin(CASES[label], on, oracle)
     for index in range(on.rounds):
         before = {name: np.array(value) for name, value in state._asdict().items()}
-        after = CASES[label].round(state, oracle, with_draws(CASES[label], on.work(index))).state
+        after = CASES[label].round(state, oracle, with_draws(CASES[label], on.work(index), on.problem.dim)).state
         for name, value in before.items():
             np.testing.assert_array_equal(getattr(state, name), value, err_msg=name)
         state = after
@@ -309,7 +315,7 @@ def moments(algorithm, label, *, rounds=3):
 def test_deterministic_state_of_one_replicate_is_that_of_all(label):
     """Without noise all replicates coincide, so no array mixes them up."""
     on = instances_for(label)[1].still()
-    if any(chance.num_outcomes > 1 for chance in CASES[label].chances(on.local_steps).values()):
+    if any(getattr(chance, "num_outcomes", 2) > 1 for chance in CASES[label].chances(on.local_steps).values()):
         pytest.skip("replicates differ in the algorithm's own draws")
     for name, value in run(CASES[label], on, replicates=range(3))[-1]._asdict().items():
         close(value, np.broadcast_to(np.asarray(value)[:1], np.shape(value)))

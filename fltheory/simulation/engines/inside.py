@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fltheory._internal.arguments import Floats
-from fltheory.algorithms.base import Algorithm, Chance, RoundResult
+from fltheory.algorithms.base import Algorithm, Chance, RoundResult, Uniform
 from fltheory.errors import NotApplicable
 from fltheory.problems.oracle import Oracle, Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
@@ -53,7 +53,7 @@ class Watched(Algorithm):
     def not_affine(self) -> str:
         return self.algorithm.not_affine
 
-    def chances(self, local_steps: int) -> Mapping[str, Chance]:
+    def chances(self, local_steps: int) -> Mapping[str, Chance | Uniform]:
         return self.algorithm.chances(local_steps)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> Any:

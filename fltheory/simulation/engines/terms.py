@@ -11,8 +11,8 @@ import numpy as np
 from fltheory._internal import seeding
 from fltheory._internal.arguments import Floats
 from fltheory._internal.seeding import Purpose
-from fltheory.algorithms.base import Algorithm
-from fltheory.errors import NotApplicable
+from fltheory.algorithms.base import Algorithm, Chance, Uniform
+from fltheory.errors import NotAffine, NotApplicable
 from fltheory.problems.oracle import Round
 from fltheory.simulation.experiment import Experiment
 
@@ -46,7 +46,7 @@ class Terms:
                 self._sample = work
         if not self._chances:
             return work
-        draws = own_draws(experiment.algorithm, work.local_steps, index, seed=seed, replicates=replicates)
+        draws = own_draws(experiment.algorithm, work, seed=seed, replicates=replicates, dim=experiment.problem.dim)
         return dataclasses.replace(work, draws=draws)
 
     def outcomes(self, index: int, *, limit: int) -> list[tuple[float, Round]]:
@@ -67,26 +67,39 @@ class Terms:
         """Return all pairs of an outcome of participation and one of the algorithm's own chances."""
         if not self._chances:
             return listed
-        cases = len(listed) * math.prod(chance.num_outcomes for chance in self._chances.values())
+        chances = {name: chance for name, chance in self._chances.items() if isinstance(chance, Chance)}
+        if len(chances) < len(self._chances):
+            raise NotAffine(
+                f"{self._experiment.algorithm.title} draws uniform numbers of its own, which have no list of outcomes; "
+                'simulate it with engine="monte_carlo"'
+            )
+        cases = len(listed) * math.prod(chance.num_outcomes for chance in chances.values())
         if cases > limit:
             raise NotApplicable(
                 f"the draws of {self._experiment.algorithm.title} have {cases} outcomes in a round together with those "
                 f"of participation, more than limit={limit}; use fewer local steps, or sample"
             )
-        names = list(self._chances)
         drawn = []
-        for results in itertools.product(*(chance.outcomes() for chance in self._chances.values())):
-            values = {name: np.array([result]) for name, (_, result) in zip(names, results, strict=True)}
+        for results in itertools.product(*(chance.outcomes() for chance in chances.values())):
+            values = {name: np.array([result]) for name, (_, result) in zip(chances, results, strict=True)}
             drawn.append((math.prod(chance for chance, _ in results), values))
         return [
             (chance * own, dataclasses.replace(work, draws=values)) for chance, work in listed for own, values in drawn
         ]
 
 
-def own_draws(algorithm: Algorithm, local_steps: int, index: int, *, seed: int, replicates: range) -> dict[str, Floats]:
-    """Return the results of an algorithm's chances in round ``index``, each of shape ``(replicates, count)``."""
-    keys = seeding.split(seeding.replicate_keys(seed, Purpose.ALGORITHM, replicates), index)
-    return {
-        name: chance.sample(seeding.uniforms(seeding.split(keys, number), chance.count))
-        for number, (name, chance) in enumerate(algorithm.chances(local_steps).items())
-    }
+def own_draws(algorithm: Algorithm, work: Round, *, seed: int, replicates: range, dim: int) -> dict[str, Floats]:
+    """Return the results of an algorithm's chances in a round.
+
+    Those of a :class:`Chance` have the shape ``(replicates, count)``, uniform numbers ``(replicates, clients, dim)``.
+    """
+    keys = seeding.split(seeding.replicate_keys(seed, Purpose.ALGORITHM, replicates), work.index)
+    drawn = {}
+    for number, (name, chance) in enumerate(algorithm.chances(work.local_steps).items()):
+        own = seeding.split(keys, number)
+        if isinstance(chance, Uniform):
+            uniforms = seeding.uniforms(own, len(work.p) * dim)
+            drawn[name] = uniforms.reshape(len(replicates), len(work.p), dim)
+        else:
+            drawn[name] = chance.sample(seeding.uniforms(own, chance.count))
+    return drawn

@@ -146,24 +146,31 @@ class Answers:
         self.numbers.append(sp.Symbol(f"value_{len(self.numbers)}", real=True))
         return self.numbers[-1]
 
-    def inequalities(self, *, alone: bool = False) -> Iterator[Any]:
-        """Yield what is nonnegative, as products of vectors for inner products; ``alone``: in one dimension."""
+    def inequalities(
+        self, *, alone: bool = False, vector: Callable[[Any], Any] = sp.sympify, read: Callable[[Any], Any] = sp.sympify
+    ) -> Iterator[Any]:
+        """Yield what is nonnegative, as products of vectors for inner products; ``alone``: in one dimension.
+
+        ``vector`` and ``read`` say what vectors and numbers are made into before they are multiplied.
+        """
         for low, high, known in self.seen.values():
-            points = [(x, g, f) for x, (g, f) in known.items()]
+            points = [(vector(x), vector(g), read(f)) for x, (g, f) in known.items()]
+            one, other, both, half = (read(c) for c in (1 / high, low, 2 * low / high, 1 / (2 * (1 - low / high))))
             for (x, g, f), (y, h, e) in itertools.permutations(points, 2):
-                bent = (g - h) ** 2 / high + low * (x - y) ** 2 - 2 * low / high * (h - g) * (y - x)
-                yield f - e - h * (x - y) - bent / (2 * (1 - low / high))
+                bent = one * (g - h) ** 2 + other * (x - y) ** 2 - both * (h - g) * (y - x)
+                yield f - e - h * (x - y) - bent * half
         for nearest in self.proximal.values():
-            for (p, _, f), (r, u, e) in itertools.permutations(nearest.values(), 2):
+            points = [(vector(p), vector(u), read(f)) for p, u, f in nearest.values()]
+            for (p, _, f), (r, u, e) in itertools.permutations(points, 2):
                 yield f - e - u * (p - r)
-        pulled = [one for _, one in self.pulled.values()]
-        for one in pulled:
-            yield one.kick * one.away
+        pulled = [(vector(one.kick), vector(one.sign), vector(one.away)) for _, one in self.pulled.values()]
+        for kick, sign, away in pulled:
+            yield kick * away
             if alone:
-                yield from (1 - one.kick**2, 1 - one.sign**2, 1 - (one.kick - one.sign) ** 2)
-        for one, other in itertools.permutations(pulled, 2):
-            for force, side in itertools.product((other.kick, other.sign), (1, -1)):
-                yield (one.kick - side * force) * one.away
+                yield from (1 - kick**2, 1 - sign**2, 1 - (kick - sign) ** 2)
+        for (kick, _, away), (other_kick, other_sign, _) in itertools.permutations(pulled, 2):
+            for force, side in itertools.product((other_kick, other_sign), (1, -1)):
+                yield (kick - side * force) * away
 
     def equations(self) -> Iterator[Any]:
         """Yield what is zero, in the same way."""

@@ -29,8 +29,10 @@ class Converter:
 
     Attributes
     ----------
-    quotients
-        Expressions that are no polynomials, with what has been found of them.
+    ring
+        The polynomials.
+    quotients, relations
+        Expressions that are no polynomials, and relations, with what has been made of them.
     zero, one
         Polynomials that are constant.
 
@@ -43,12 +45,13 @@ class Converter:
     """
 
     def __init__(self, ring: Any, names: Mapping[Any, Any] | None = None) -> None:
-        self._ring = ring
+        self.ring = ring
         generators = dict(zip(ring.symbols, ring.gens, strict=True))
         self._known: dict[Any, Any] = dict(generators)
         for symbol, other in (names or {}).items():
             self._known[symbol] = generators[other]
         self.quotients: dict[Any, Any] = {}
+        self.relations: dict[Any, Any] = {}
         self.zero, self.one = ring.zero, ring.one
 
     def __call__(self, expression: Any) -> Any:
@@ -60,7 +63,7 @@ class Converter:
         return known
 
     def _made(self, expression: Any) -> Any:
-        ring = self._ring
+        ring = self.ring
         if isinstance(expression, sp.Rational):
             return ring.ground_new(sp.QQ(int(expression.p), int(expression.q)))
         if isinstance(expression, sp.Add):

@@ -206,11 +206,11 @@ def _polynomial(
     known: Sequence[Relational], goal: Relational, domains: Mapping[sp.Symbol, Domain]
 ) -> Iterator[Sequent]:
     symbols = sorted(set().union(goal.free_symbols, *(relation.free_symbols for relation in known)), key=str)
-    ring = ring_of(symbol.name for symbol in symbols)
+    convert = _converter(tuple(symbol.name for symbol in symbols))
+    ring = convert.ring
     nonnegative = {s.name for s in symbols if domains.get(s, Domain.REAL).low is not None}
     declared = [fact for s in symbols for fact in _declared(s, domains.get(s, Domain.REAL))]
-    convert = Converter(ring)
-    parts = [_fraction(relation, ring, convert) for relation in (*declared, *known, goal)]
+    parts = [_fraction(relation, convert) for relation in (*declared, *known, goal)]
     unclear: list[Any] = []
     certain: list[Any] = []
     for _, factors, _ in parts:
@@ -248,8 +248,21 @@ _Part = tuple[Any, list[tuple[Any, int]], Sign]
 """Numerator, factors of the denominator with their powers, and what is said about the quotient."""
 
 
-def _fraction(relation: Relational, ring: Any, convert: Converter) -> _Part:
+@functools.lru_cache(maxsize=4)
+def _converter(names: tuple[str, ...]) -> Converter:
+    """Return what makes polynomials in symbols of given names; most goals have the hypotheses of the last ones."""
+    return Converter(ring_of(names))
+
+
+def _fraction(relation: Relational, convert: Converter) -> _Part:
     """Return a relation as a quotient that is nonnegative, positive or zero."""
+    if relation not in convert.relations:
+        convert.relations[relation] = _fraction_made(relation, convert)
+    found: _Part = convert.relations[relation]
+    return found
+
+
+def _fraction_made(relation: Relational, convert: Converter) -> _Part:
     backward = isinstance(relation, GreaterThan | StrictGreaterThan)
     left, right = (relation.rhs, relation.lhs) if backward else (relation.lhs, relation.rhs)
     sign = Sign.NONNEGATIVE
@@ -268,7 +281,7 @@ def _fraction(relation: Relational, ring: Any, convert: Converter) -> _Part:
     if sign is Sign.ZERO and 1 < len(numerator) <= _SMALL:
         # A square is zero where its root is.
         scale = math.lcm(*(int(value.denominator) for value in numerator.values()))
-        numerator = math.prod((factor for factor, _ in _factored(numerator)[1]), start=ring.one).quo_ground(scale)
+        numerator = math.prod((factor for factor, _ in _factored(numerator)[1]), start=convert.one).quo_ground(scale)
     left_over = []
     for factor, times in sorted(factors.items(), key=lambda item: str(item[0])):
         count = times

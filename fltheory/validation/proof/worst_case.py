@@ -324,7 +324,8 @@ def _sequents(
     made = _Polynomials(symbols, len(vectors) + len(unit), alone=alone)
     ring, count = made.ring, made.count
     read = functools.partial(_fact, made=made)
-    facts = [read(sp.Ge(e, 0, evaluate=False)) for e in answers.inequalities(alone=alone)]
+    sides = answers.inequalities(alone=alone, vector=made.vector, read=made.part)
+    facts = [Fact(made.linear(side), Sign.NONNEGATIVE) for side in sides]
     facts += [read(sp.Eq(e, 0, evaluate=False)) for e in answers.equations()]
     if alone:
         facts.append(Fact(ring.gens[count - 1] ** 2 - 1, Sign.ZERO))
@@ -454,14 +455,27 @@ class _Polynomials:
 
     def difference(self, one: Any, other: Any) -> Any:
         """Return the difference of two sides."""
-        expression = one - other
+        return self.linear(self.part(one - other))
+
+    def part(self, expression: Any) -> Any:
+        """Return the polynomial of an expression."""
         whole = {n: sp.Integer(int(n)) for n in expression.atoms(sp.Float) if float(n).is_integer()}
         plain = expression.xreplace(whole) if whole else expression
         if longer([plain], MOST_TERMS):
             raise Untranslatable("a relation that is too long")
         if not self.alone:
             self._degrees_of(plain)
-        made = self._polynomial(plain)
+        return self._polynomial(plain)
+
+    def vector(self, expression: Any) -> Any:
+        """Return the polynomial of a vector; in more than one dimension nobody knows what a constant would be."""
+        made = self.part(expression)
+        if not self.alone and made and self._degrees_of(expression) != {1}:
+            raise Untranslatable("a constant where a vector is")
+        return made
+
+    def linear(self, made: Any) -> Any:
+        """Return a polynomial if it is linear as it has to be, in one dimension with the unit vector put in."""
         ring, count = self.ring, self.count
         if self.alone:
             unit = ring.gens[count - 1]

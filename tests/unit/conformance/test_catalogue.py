@@ -29,7 +29,7 @@ from fltheory.conformance.variants import Correctness, mistake
 from tests.handwritten import TELLING, WRITTEN, fedavg, local_sgd, shares
 
 # Of one client only, and with random numbers of its own.
-NOT_EXAMINED = {"continual", "scaffnew"}
+NOT_EXAMINED = {"continual", "diana", "fedpaq", "scaffnew"}
 EXAMINED = sorted(set(registry.algorithms()) - NOT_EXAMINED)
 SEPARATION = 5e-5
 """Smallest difference between two variants on some instance: far above rounding, below it only in single precision."""

@@ -63,9 +63,14 @@ def test_refusals(terms):
         Scaffnew(probability=0.0)
 
 
+P = np.array([0.5, 0.5])
+
+
 def test_coins_are_addressed_by_seed_replicate_and_round():
     def coins(index, seed, replicates):
-        return own_draws(Scaffnew(probability=0.5), 64, index, seed=seed, replicates=replicates)["communicate"]
+        everybody = np.full((1, 2), 64)
+        work = Round(index=index, rates=(0.1,), local_steps=64, p=P, steps=everybody, weights=P[None], boost=np.ones(2))
+        return own_draws(Scaffnew(probability=0.5), work, seed=seed, replicates=replicates, dim=3)["communicate"]
 
     whole = coins(3, 7, range(6))
     assert whole.shape == (6, 64)
