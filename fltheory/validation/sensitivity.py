@@ -3,8 +3,9 @@
 Every term of a form is deleted, or doubled if that is what makes the statement stronger. The changed form is evaluated
 on the instances that the check has seen, the tightest first, and searched if none of them fails. A term is
 
-* ``necessary``: an instance fails the form without it (or with twice of it, for a term that is subtracted); the
-  instance is kept, and whether it fails with half of the term, too;
+* ``necessary``: an instance fails the form without it (or with twice of it, for a term that is subtracted; or with half
+  of it, where the form means nothing without it); the instance is kept, and whether it fails with half of the term,
+  too;
 * ``unnecessary``: the form without it has a certificate, so that there is a sharper statement;
 * ``untested``: neither; a check would not notice if it were wrong.
 
@@ -57,7 +58,7 @@ class TermResult:
     status
         ``necessary``, ``unnecessary`` or ``untested``.
     change
-        What was done to it where it is necessary or unnecessary: ``deleted`` or ``doubled``.
+        What was done to it where it is necessary or unnecessary: ``deleted``, ``doubled`` or ``halved``.
     half
         Whether half of a necessary term is too little on the instance, too.
     parameters
@@ -168,7 +169,7 @@ class Attempt:
     def outcome(self, budget: int) -> TermResult:
         """Return what instances say; if none of those given needs the term, as many evaluations improve them."""
         try:
-            for change in (Change.DELETED, Change.DOUBLED):
+            for change in self._changes():
                 if self.fails(change, self._points[:GLANCE]):
                     return self._necessary(change)
             self._change = self._stronger()
@@ -188,12 +189,29 @@ class Attempt:
 
     def fails(self, change: Change, points: Sequence[Params]) -> Evaluation | None:
         """Return the evaluation at the first point on which the changed form fails; ``None`` if it never does."""
-        trials = self._of(change)
         for point in points:
-            found = trials.attempt(as_floats(point))
+            found = self._at(change, point)
             if found is not None and found.violated:
                 return found
         return None
+
+    def _at(self, change: Change, point: Params) -> Evaluation | None:
+        """Return the evaluation of the changed form at a point; ``None`` where it divides by zero, too."""
+        try:
+            return self._of(change).attempt(as_floats(point))
+        except ArithmeticError:
+            return None
+
+    def _changes(self) -> tuple[Change, ...]:
+        """Return the changes that are tried: a term without which the form means nothing is halved, not deleted."""
+        for point in self._points[:GLANCE]:
+            try:
+                if self._of(Change.DELETED).attempt(as_floats(point)) is not None:
+                    return Change.DELETED, Change.DOUBLED
+            except ArithmeticError:
+                continue
+        meaningless = any(self._at(Change.HALVED, point) is not None for point in self._points[:GLANCE])
+        return (Change.HALVED if meaningless else Change.DELETED), Change.DOUBLED
 
     def proved(self) -> TermResult | None:
         """Return that the changed form has a certificate, if one is found."""
@@ -219,14 +237,15 @@ class Attempt:
     def _stronger(self) -> Change:
         """Return the change that brings the form closest to failing on some of the instances seen."""
         closest: dict[Change, float] = {}
+        changes = self._changes()
         # Where a form is tight, many of its terms vanish.
         for point in self._points[:: max(len(self._points) // GLANCE, 1)]:
             usual = self._plainly.attempt(as_floats(point))
-            for change in (Change.DELETED, Change.DOUBLED):
-                found = self._of(change).attempt(as_floats(point))
+            for change in changes:
+                found = self._at(change, point)
                 if usual is not None and found is not None and found.score > usual.score:
                     closest[change] = max(closest.get(change, -np.inf), found.score)
-        return max(closest, key=lambda change: closest[change], default=Change.DELETED)
+        return max(closest, key=lambda change: closest[change], default=changes[0])
 
     def _necessary(self, change: Change) -> TermResult:
         """Return that a term is necessary, if possible with an instance on which half of it is too little, too."""

@@ -129,6 +129,10 @@ def quantities(facts: Facts) -> dict[Any, Any]:
     }
 
 
+STEPS = 600
+"""Steps of a run, if they are not too few for 20 rounds."""
+
+
 def selection(scheme: str, size: int) -> Selection:
     """Return how participants are drawn."""
     if scheme == "I":
@@ -156,7 +160,7 @@ def experiment(point: Params, *, scheme: str, later: int) -> Experiment:
         problem=problem,
         algorithm=FedAvg(),
         participation=participation,
-        rounds=20,
+        rounds=max(1, min(20, STEPS // point["E"])),
         rate=rate(facts, later=later),
     )
 
@@ -166,7 +170,7 @@ def _space(scheme: str) -> Space:
         {
             "N": Integer(2 if scheme == "II" else 1, 3, far=5),
             "d": Integer(1, 2, far=5),
-            "E": Integer(1, 3, far=200),
+            "E": Integer(1, 3, far=400),
             **({} if scheme == "all" else {"K": Integer(1, 2)}),
             "condition": Real(1, 100, log=True, far=1e6),
             "curvature": Real(0, 1, shape=("N", "d")),
@@ -178,6 +182,20 @@ def _space(scheme: str) -> Space:
     )
 
 
+LONG_ROUND: Params = {
+    "N": 2,
+    "d": 1,
+    "E": 400,
+    "condition": 4.0,
+    "curvature": np.array([[0.0], [1.0]]),
+    "centre": np.array([[-1.0], [1.0]]),
+    "n": np.ones(2),
+    "noise": np.zeros(2),
+    "start": np.array([0.6]),
+}
+"""A round from the minimiser in which both clients walk to their own ones, which takes hundreds of steps."""
+
+
 @functools.cache
 def runs(scheme: str, *, later: int) -> Experiments:
     """Return runs with the learning rate of a reading."""
@@ -186,6 +204,7 @@ def runs(scheme: str, *, later: int) -> Experiments:
         experiment=partial(experiment, scheme=scheme, later=later),
         quantities=lambda point, experiment, run: quantities(Facts.of(experiment, run)),
         record={"gradient_sq": True},
+        begin=(LONG_ROUND,) if scheme == "all" else (),
     )
 
 

@@ -28,6 +28,9 @@ By smoothness :math:`\mathbb E[F(w_T)] - F^* \le \frac L2\Delta_T`: a maximum in
 **Where it is tight.** Without noise, with equal clients and one local step the second term leads; it is an equality at
 the start for :math:`\mu = L`. The constant :math:`8(E-1)^2G^2` is far from attained.
 
+Instances: quadratics, 20 rounds, or one if it has hundreds of steps. Without :math:`8(E-1)^2G^2` the bound fails for a
+round of 400 steps that begins at the minimiser, in which two clients walk to their own ones.
+
 Source: Li, Huang, Yang, Wang, Zhang, On the convergence of FedAvg on non-IID data, ICLR 2020, Theorem 1, (4), (5).
 """
 

@@ -235,6 +235,8 @@ def declared(form: Form, values: Any) -> Iterator[Relational]:
         if not isinstance(value, sp.Expr | int | np.ndarray | list):
             continue
         for entry in np.ravel(np.asarray(value, dtype=object)):
+            if hasattr(entry, "__getitem__"):  # members of a defined family, which SymPy would count for ever
+                continue
             expression = sp.sympify(entry)
             if not expression.free_symbols:
                 continue

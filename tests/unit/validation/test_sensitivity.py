@@ -47,6 +47,10 @@ def numbers(point):
     return {a: point["a"], b: point["b"], c: point["c"]}
 
 
+def numbers_without_c(point):
+    return {a: point["a"], b: point["b"]}
+
+
 def found(made, *, prove=False, budget=60):
     form = made.forms[0]
     known = examine(made, form, memory={}, seen=(), given=(), budget=budget, seed=0, prove=prove)
@@ -69,6 +73,13 @@ def test_a_superfluous_term_is_unnecessary_if_that_is_proved_and_untested_if_not
     assert proved["3 c^{2}"].status == UNNECESSARY
     assert "products of hypotheses" in proved["3 c^{2}"].words
     assert proved["a^{2}"].status == NECESSARY
+
+
+def test_a_term_without_which_a_form_means_nothing_is_halved():
+    made = claim(Le(a / c + b / c, 2), instances(numbers_without_c), where=((c, Max(a, b)),))
+    whole = found(made)[r"\max(a, b)"]
+    assert (whole.status, whole.change, whole.half) == (NECESSARY, "halved", False)
+    assert "fails with half of it" in explained(whole.as_json())
 
 
 def test_no_proof_is_taken_for_one_of_the_form_without_the_term_if_instances_give_the_defined_value():

@@ -16,7 +16,7 @@ import sympy as sp
 from fltheory.bounds.claim import Form
 from fltheory.errors import InvalidParameter
 from fltheory.validation.proof import certificate as certificates
-from fltheory.validation.proof import products, provers, smt
+from fltheory.validation.proof import instances, products, provers, smt
 from fltheory.validation.proof.certificate import Certificate, Hypotheses
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 from fltheory.validation.verdict import Strength
@@ -93,6 +93,22 @@ def test_a_declared_domain_counts() -> None:
     free = planted.scalar("x", "x", "a number")
     assert _attempted(Form(statement=sp.Ge(x**3, 0, evaluate=False), assumptions=())) is not None
     assert _attempted(Form(statement=sp.Ge(free**3, 0, evaluate=False), assumptions=()), seconds=2.0) is None
+
+
+def test_members_of_a_family_that_is_defined_are_not_counted() -> None:
+    """The quantities of an instance without a defined family have its members instead, one for every index there is."""
+
+    class Members:
+        def __getitem__(self, position: int) -> Any:
+            if position > 3:
+                raise AssertionError("all members are asked for")
+            return sp.Symbol("never")
+
+    y = planted.scalar("planted_declared", "y", "numbers of outcomes", domain="nonnegative", random=True)
+    form = Form(statement=sp.Ge(y, 0, evaluate=False))
+    given = sp.Symbol("given", real=True)
+    found = list(instances.declared(form, {"planted_declared": [Members(), given]}))
+    assert found == [sp.Ge(given, 0, evaluate=False)]
 
 
 def test_edited_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
