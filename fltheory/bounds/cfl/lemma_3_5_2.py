@@ -24,8 +24,8 @@ bound fails even with independent rounds (form ``published@fixed-client``). A su
 
 attained by equal drifts: memory does not help against a drift that stays. With (21), exchanging the symbols back
 gives the lemma for independent rounds (``corrected@eq-21``). For a fixed client, :math:`\nabla f - \delta_i` has no
-product with the round drifts on average, and :math:`\|a - b\|^2 \le (1 + \theta)\|a\|^2 + (1 + \frac1\theta)\|b\|^2` for
-every :math:`\theta > 0` gives
+product with the round drifts on average, and :math:`\|a - b\|^2 \le (1 + \theta)\|a\|^2 + (1 +
+\frac1\theta)\|b\|^2` for every :math:`\theta > 0` gives
 
 .. math:: \mathbb E\Bigl\|\sum_\tau p_{\tau,i}\nabla f_{\tau,i}\Bigr\|^2 \le (1 + \theta)\,\mathbb E\|\nabla f\|^2
    + \Bigl(1 + \frac1\theta\Bigr)\bigl(B^2\,\mathbb E\|\nabla f\|^2 + G^2\bigr)
