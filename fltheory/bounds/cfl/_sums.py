@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sympy import Expr, Le, Sum, exp, log
+from sympy import Expr, Le, Min, Rational, Sum, exp, log
 
 from fltheory.bounds.algebra import BigO, NormSq
 from fltheory.bounds.cfl import eq_63
@@ -175,6 +175,49 @@ def best_step(point: Params, *, name: str) -> dict[str, Any]:
     return {**made, "eta_max": most, "best": float(values.min())}
 
 
+ell = scalar("ell", r"\ell", "logarithm that the step is made for", domain="positive")
+
+
+def _with_constants(name: str) -> Form:
+    """Return the rate of the last step with constants, term by term, for any logarithm."""
+    sides, rounds = scenario(name), mu * T
+    shrunk = (1 - mu * eta / 2) ** T
+    forgotten = exp(-ell) + exp(-mu * eta_max * T / 2)
+    return Form(
+        variant="sharp@rate",
+        statement=(
+            Le(mu * start_sq / 2 * shrunk / (1 - shrunk), Rational(5, 2) * mu * start_sq * forgotten),
+            Le(sides["mean_1"] * eta, 2 * ell * sides["mean_1"] / rounds),
+            Le(sides["mean_2"] * eta**2, 4 * ell**2 * sides["mean_2"] / rounds**2),
+        ),
+        where=((eta, Min(eta_max, 2 * ell / rounds)),),
+        assumptions=(
+            Assumption("enough rounds (Lemma A.1)", Le(1 / (2 * eta_max * mu), T), Origin.DECLARED),
+            Assumption("no step is longer than one over mu", Le(mu * eta_max, 1), Origin.DECLARED),
+            Assumption("a logarithm of at least one", Le(1, ell), Origin.DECLARED),
+        ),
+        check=Instances(space=LONG, realise=_longest),
+        note="the rate with constants, term by term: start, squared and cubed step",
+    )
+
+
+LONG = Space(
+    {
+        **{key: parameter for key, parameter in SPACE.items() if key != "contraction"},
+        "contraction": Real(0.05, 1, log=True),
+        "ell": Real(1, 20, log=True),
+        "start_sq": Real(0, 4),
+    }
+)
+
+
+def _longest(point: Params) -> dict[str, Any]:
+    """Return the constants; the largest step is given as the part of the distance that it covers."""
+    made = realise(point)
+    del made["eta"]
+    return {**made, "eta_max": point["contraction"] / point["mu"], "ell": point["ell"]}
+
+
 def last_step(name: str, slow: Expr, fast: Expr) -> tuple[tuple[Form, ...], tuple[Assumption, ...]]:
     """Return the forms and the assumptions of the last step to a strongly convex rate.
 
@@ -236,6 +279,7 @@ def last_step(name: str, slow: Expr, fast: Expr) -> tuple[tuple[Form, ...], tupl
             check=Sweeps(instances=runs, sweeps=sweeps),
             note="smoothness restored, exponent of the recursion",
         ),
+        _with_constants(name),
     ), (eq_63.RECURSION, enough)
 
 

@@ -24,6 +24,20 @@ The smallest value over :math:`\eta \le \eta_{\max}` is, up to logarithms, found
 :math:`\eta_{\max}` and :math:`\frac{2}{\mu T}\ln(\cdot)`, and gives (74) with :math:`L` in front of the terms with
 :math:`\mu^2`, and :math:`\exp(-\frac{\mu\eta_{\max}T}2)` (form ``corrected@rate``).
 
+**The rate with constants** (form ``sharp@rate``). For any :math:`\ell \ge 1` take :math:`\eta = \min(\eta_{\max},
+\frac{2\ell}{\mu T})` and write :math:`a = (1 - \frac{\mu\eta}2)^T \le e^{-\mu\eta T/2}`, which is :math:`e^{-\ell}` or
+:math:`e^{-\mu\eta_{\max}T/2}`. With :math:`T \ge \frac1{2\mu\eta_{\max}}` and :math:`\ell \ge 1` the exponent
+:math:`\frac{\mu\eta T}2` is at least :math:`\frac14`, so :math:`1 - a \ge 1 - e^{-1/4} > \frac15`. Hence, with the
+bounds on the means of :math:`c_1` and :math:`c_2`,
+
+.. math:: \frac{\mu\|\omega_0 - \omega^*\|^2}2\,\frac a{1 - a} \le \frac{5\mu}2\|\omega_0 -
+   \omega^*\|^2\bigl(e^{-\ell} + e^{-\mu\eta_{\max}T/2}\bigr), \qquad c_1\eta \le \frac{2\ell c_1}{\mu T}, \qquad
+   c_2\eta^2 \le \frac{4\ell^2c_2}{\mu^2T^2} .
+
+For :math:`\ell = 1 + \ln(1 + 5\mu\|\omega_0 - \omega^*\|^2/\varepsilon)`, :math:`\varepsilon` the smallest sum of
+these terms over all steps, the term with :math:`e^{-\ell}` is less than :math:`\varepsilon/2`, so that
+:math:`\varepsilon` is at most twice the other terms: the soft O.
+
 Instances: sequences of models (the start, :math:`\omega_0` in the paper, is :math:`\omega_1` here, the first one that
 (63) sums) with the smallest constants for which (62) holds, at the largest step, which is the most favourable reading
 of "there is a step"; for the rates, the corrected bound at the best of 2000 steps, swept over :math:`T, N, K, L, \mu,

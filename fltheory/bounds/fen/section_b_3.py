@@ -38,7 +38,7 @@ from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.fen._symbols import d, m
 from fltheory.bounds.functions import signs
 from fltheory.bounds.quantities import scalar
-from fltheory.bounds.space import Integer, Params, Real, Space, ratio
+from fltheory.bounds.space import Integer, Parameter, Params, Real, Space, ratio
 
 delta = scalar("delta", r"\delta", "size of the mean sign", domain="nonnegative")
 tail = scalar(
@@ -100,7 +100,7 @@ def both_sides(point: Params) -> dict[str, Any]:
     return {"m": clients, "d": point["d"], "delta": size, "tail_any": one - (one - two_sided) ** point["d"]}
 
 
-SIGNS = {"m": Integer(1, 12), "d": Integer(1, 5), "delta": Real(0.001, 1), "nothing": Real(0, 1)}
+SIGNS: dict[str, Parameter] = {"m": Integer(1, 12), "d": Integer(1, 5), "delta": Real(0.001, 1), "nothing": Real(0, 1)}
 
 claim = Claim(
     id="fen.section-b.3",

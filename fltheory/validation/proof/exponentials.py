@@ -38,7 +38,9 @@ def without_exponentials(relations: Sequence[Relational]) -> tuple[list[Relation
         return list(relations), {}
     groups: dict[Any, dict[Any, Any]] = {}
     for power in powers:
-        number, core = sp.expand(power.args[0]).as_coeff_Mul()
+        number, core = sp.expand(power.args[0]).primitive()
+        if core.could_extract_minus_sign():
+            number, core = -number, sp.expand(-core)
         groups.setdefault(core, {})[power] = number
     known: list[Relational] = []
     swap: dict[Any, Any] = {}
@@ -49,7 +51,9 @@ def without_exponentials(relations: Sequence[Relational]) -> tuple[list[Relation
         unit = reduce(_common, (abs(number) for number in several.values()))
         swap |= {power: symbol ** int(number / unit) for power, number in several.items()}
         known += _about(symbol, unit * core)
-    changed = [relation.func(*(side.xreplace(swap) for side in relation.args), evaluate=False) for relation in relations]
+    changed = [
+        relation.func(*(side.xreplace(swap) for side in relation.args), evaluate=False) for relation in relations
+    ]
     return [*known, *changed], domains
 
 

@@ -1,4 +1,4 @@
-r"""Few hypotheses and few vectors that suffice: semidefinite programs without interior, made small enough to be rounded.
+r"""Few hypotheses and few vectors that suffice: programs without interior, made small enough to be rounded.
 
 A statement that is attained by a whole family of instances (flat functions, a model that does not move) has its weights
 on the boundary of the cone, where solvers are imprecise. Two things help. Vectors of which all polynomials know some
@@ -88,8 +88,8 @@ def without_kernel(sequent: Sequent) -> Sequent:
     >>> from fltheory.validation.proof.sequent import Sign, ring_of
     >>> ring = ring_of(["u", "v"])
     >>> u, v = ring.gens
-    >>> one = without_kernel(Sequent(ring, (Fact(u**2 - 2 * u * v + v**2, Sign.NONNEGATIVE),), Fact(ring(0), Sign.ZERO)))
-    >>> one.hypotheses[0].polynomial
+    >>> square = Fact(u**2 - 2 * u * v + v**2, Sign.NONNEGATIVE)
+    >>> without_kernel(Sequent(ring, (square,), square)).goal.polynomial
     u**2
     """
     from sympy.polys.matrices import DomainMatrix

@@ -2,8 +2,9 @@ r"""From relations between scalars to polynomial problems.
 
 Denominators are cleared, with a case for either sign where the sign is not plain; ``Max``, ``Min``, ``Abs`` and the
 positive part become cases; roots become new nonnegative symbols with their powers as equations, exponentials new
-positive symbols between Taylor polynomials; equations that give a symbol are substituted. A statement says nothing where it is not defined, so denominators are not zero and radicands not
-negative. Integers are taken for real numbers, which proves more.
+positive symbols between Taylor polynomials; equations that give a symbol are substituted. A statement says nothing
+where it is not defined, so denominators are not zero and radicands not negative. Integers are taken for real numbers,
+which proves more.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from sympy.core.relational import Equality, Relational
 from fltheory.bounds.claim import Form, Instances, Rejected
 from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Real, Space
 from fltheory.validation.evaluate import defined
-from fltheory.validation.proof import instances
+from fltheory.validation.proof import instances, relevant
 from fltheory.validation.proof.certificate import Hypotheses
 from fltheory.validation.proof.function_classes import Answers, any_functions
 from fltheory.validation.proof.polynomials import Converter, NotPolynomial, longer
@@ -121,6 +121,8 @@ class WorstCase:
             return known, goals, answers
 
         for (known, goals, answers), conditions in instances.paths(compute, most=MOST_PATHS):
+            if relevant.count(answers) > relevant.MANY:
+                relevant.forget_others(answers, (*known, *goals, *conditions))
             found += _sequents(conditions, known, goals, answers, [*vectors, *answers.vectors], alone=self.alone)
         if not found:
             raise Untranslatable("there is no instance with these parameters")

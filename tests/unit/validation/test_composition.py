@@ -73,11 +73,7 @@ REFUTED = form("published", "VIOLATED", "refuted")
             "rests on its steps modulo a (refuted as printed, corrected form searched)",
         ),
         (
-            {
-                "a": statement(
-                    "lemma", REFUTED, form("corrected@rate", strength="extrapolated"), form("sharp@rate")
-                )
-            },
+            {"a": statement("lemma", REFUTED, form("corrected@rate", strength="extrapolated"), form("sharp@rate"))},
             "rests on certified steps, at the sizes that they state; "
             "refuted as printed, counted by what corrects them: a",
         ),
