@@ -72,8 +72,11 @@ ROUND: dict[str, Parameter] = {
 
 NOISY: dict[str, Parameter] = {
     **{name: parameter for name, parameter in ROUND.items() if name != "sigma"},
+    "condition": Real(2, 100, log=True),
     "S": Integer(1, 1),
     "noisy": Choice(("yes",)),
+    "step": Real(0.5, 1),
+    "eta_g": Real(1, 2),
     "noise": Real(-3, 3, shape=("d",)),
 }
 
