@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 from sympy import E as e
-from sympy import Ge, Le, Max, Min, Sum
+from sympy import Le, Max, Min, Sum
 
 from fltheory.bounds.algebra import Inner, NormSq
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Method, Rejected
@@ -171,14 +171,22 @@ noisy = (
     Assumption("bounded variance", Le(NormSq(carried[i, 0]), sigma_sq), over=((i, 1, N),)),
     Assumption("smooth objective", Le(energy[i, j], beta * NormSq(carried[i, j])), over=steps),
 )
+
+
+def within(low: Any) -> Any:
+    """Return what eigenvalues between ``low`` and the smoothness say of a vector and its product."""
+    product = Inner(pushed[i, j], carried[i, j])
+    return Le(NormSq(pushed[i, j]), (beta + low) * product - beta * low * NormSq(carried[i, j]))
+
+
 near = Assumption(
     "smooth clients, close to a convex objective (A2)",
-    Ge(Inner(pushed[i, j] + delta * carried[i, j], beta * carried[i, j] - pushed[i, j]), 0),
+    within(-delta),
     over=steps,
 )
 convex = Assumption(
     "smooth and strongly convex clients",
-    Ge(Inner(pushed[i, j] - mu * carried[i, j], beta * carried[i, j] - pushed[i, j]), 0),
+    within(mu),
     over=steps,
 )
 largest = Assumption("step", Le(eta, Max(1 / (2 * delta * K), 1 / beta)), Origin.DECLARED)
