@@ -1,8 +1,9 @@
 r"""A few iterations of decentralised SGD with any convex smooth functions: what certificates of Lemma 9 are about.
 
-One block of one or two iterations, two clients. :math:`F_i(x, \xi)` is one of two functions; in blocks of two iterations that is so for the first client
-only, the other one has no noise. Less their gradients at the minimiser :math:`x^\star = 0` of the objective, they are
-any convex :math:`L`-smooth functions that are smallest there. Time and mixing: :mod:`fltheory.bounds.koloskova._walk`.
+One block of one or two iterations, two clients. :math:`F_i(x, \xi)` is one of two functions; in blocks of two
+iterations that is so for the first client only, the other one has no noise. Less their gradients at the minimiser
+:math:`x^\star = 0` of the objective, they are any convex :math:`L`-smooth functions that are smallest there. Time and
+mixing: :mod:`fltheory.bounds.koloskova._walk`.
 """
 
 from __future__ import annotations

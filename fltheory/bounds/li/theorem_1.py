@@ -46,6 +46,7 @@ claim = Claim(
     citation=Citation("li", "Theorem 1, (4), (5)"),
     forms=_setting.forms("all"),
     assumptions=_setting.ASSUMPTIONS,
+    uses=("li.lemma-1", "li.lemma-2", "li.lemma-3", "li.induction"),
     check=_setting.runs("all", later=1),
     observation=_setting.observed("all", later=1),
 )

@@ -34,7 +34,7 @@ claim = Claim(
     citation=Citation("li", "Theorem 2, (6)"),
     forms=_setting.forms("I", C_PRINTED),
     assumptions=_setting.ASSUMPTIONS,
-    uses=("li.theorem-1",),
+    uses=("li.theorem-1", "li.lemma-4", "li.lemma-5"),
     check=_setting.runs("I", later=1),
     observation=_setting.observed("I", later=1),
 )

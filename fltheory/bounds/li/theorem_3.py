@@ -34,7 +34,7 @@ claim = Claim(
     citation=Citation("li", "Theorem 3"),
     forms=_setting.forms("II", C_PRINTED),
     assumptions=(*_setting.ASSUMPTIONS, Assumption("more than one client", Gt(N, 1))),
-    uses=("li.theorem-1",),
+    uses=("li.theorem-1", "li.lemma-4", "li.lemma-5"),
     check=_setting.runs("II", later=1),
     observation=_setting.observed("II", later=1),
 )

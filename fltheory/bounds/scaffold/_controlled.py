@@ -10,7 +10,9 @@ one of :math:`N` is sampled, one local step, no noise. With :math:`x` for :math:
 :math:`c_i^0` are equal, so that clients are exchangeable and all second moments follow from four:
 :math:`\mathbb Ex^2`, :math:`\mathbb Exc_i`, :math:`\mathbb Ec_i^2`, :math:`\mathbb Ec_ic_j`. :math:`c_i^0` may be
 such that :math:`\mathbb E[c_i^{r-1}]` vanishes: control variates that are wrong in every outcome, and right on
-average.
+average. Certificates of statements about them are about one round from any model and control variates that have two
+outcomes: both sides of a lemma that takes expectations outside are linear in the law of the state, so that it holds for
+all laws if it holds for those.
 """
 
 from __future__ import annotations
@@ -22,21 +24,27 @@ from typing import Any
 import numpy as np
 
 from fltheory.bounds.claim import Instances, Method
-from fltheory.bounds.scaffold._round import ROUND, State, advance, begin, federation, sampled, spread
-from fltheory.bounds.space import Choice, Integer, Params, Real, Space
+from fltheory.bounds.scaffold._round import NOISY, ROUND, State, advance, begin, federation, sampled, variance
+from fltheory.bounds.space import Choice, Integer, Parameter, Params, Real, Space, ratio
 
-SPACE = Space(
-    {
-        **ROUND,
-        "earlier": Integer(0, 1),
-        "control": Real(-3, 3, shape=("N", "d")),
-    }
-)
+LATER: dict[str, Parameter] = {"earlier": Integer(0, 1), "control": Real(-3, 3, shape=("N", "d"))}
+TWO: dict[str, Parameter] = {
+    "outcomes": Integer(2, 2),
+    "starts": Real(-3, 3, shape=("outcomes", "d")),
+    "controls": Real(-3, 3, shape=("outcomes", "N", "d")),
+}
+SPACE = Space({**ROUND, **LATER})
 
 
-def rounds(largest: int) -> Instances:
-    """Return the instances with effective steps of at most one over ``largest`` times the smoothness."""
-    return Instances(space=SPACE, realise=_realise(largest))
+def rounds(largest: int, *, any_state: bool = False) -> Instances:
+    """Return the instances with effective steps of at most one over ``largest`` times the smoothness.
+
+    If ``any_state``, certificates are about a round from any model and control variates with two outcomes, which many
+    rounds may lead to or not.
+    """
+    realise = _realise(largest)
+    within = Instances(space=Space({**NOISY, **TWO}), realise=realise) if any_state else None
+    return Instances(space=SPACE, realise=realise, within=within)
 
 
 def _realise(largest: int) -> Callable[[Params], dict[str, Any]]:
@@ -45,11 +53,10 @@ def _realise(largest: int) -> Callable[[Params], dict[str, Any]]:
         size = point["step"] / (largest * made.beta)
         eta_l = size / (point["K"] * point["eta_g"])
         goal = made.gradients(made.x_star[None])[0]
-        state = begin(point, goal + point["control"])
-        for _ in range(point["earlier"]):
+        state = _any_state(point, goal) if "outcomes" in point else begin(point, goal + point["control"])
+        for _ in range(point.get("earlier", 0)):
             state, _ = advance(point, made, state, eta_l, controlled=True)
         after, moved = advance(point, made, state, eta_l, controlled=True)
-        sigma = spread(point)
         moves = after.x - np.concatenate([state.x] * (len(after.x) // len(state.x)))
         return {
             "N": point["N"],
@@ -57,7 +64,7 @@ def _realise(largest: int) -> Callable[[Params], dict[str, Any]]:
             "K": point["K"],
             "mu": made.mu,
             "beta": made.beta,
-            "sigma_sq": sigma * sigma,
+            "sigma_sq": variance(point),
             "eta_g": point["eta_g"],
             "eta_tilde": size,
             "gap": state.mean(made.gap(state.x)),
@@ -69,6 +76,12 @@ def _realise(largest: int) -> Callable[[Params], dict[str, Any]]:
         }
 
     return realise
+
+
+def _any_state(point: Params, goal: Any) -> State:
+    """Return any model and control variates, in outcomes of the same probability."""
+    count = int(point["outcomes"])
+    return State(np.array([ratio(point, 1, count)] * count), point["starts"], goal[None] + point["controls"])
 
 
 def lasting(largest: int) -> Instances:
@@ -88,6 +101,7 @@ def lasting(largest: int) -> Instances:
         realise=functools.partial(_lasting, largest=largest),
         method=Method.EXACT,
         rational=False,
+        within=rounds(largest, any_state=True).within,
     )
 
 

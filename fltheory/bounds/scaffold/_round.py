@@ -2,7 +2,8 @@ r"""Rounds of FedAvg and SCAFFOLD on all outcomes of noise and of the sampling o
 
 Clients have separable functions with one kink of the derivative per coordinate, with slopes in :math:`[\mu, \beta]`;
 the minimiser of their mean is exact. The noise of client :math:`i` in step :math:`k` is :math:`\pm\sigma` along an
-axis, by a coin of its own, or there is none where outcomes would be too many. A state is a list of outcomes:
+axis, by a coin of its own, or there is none where outcomes would be too many. Certificates are about instances in which
+it is :math:`\pm` any vector (:data:`NOISY`), so that they are about any dimension. A state is a list of outcomes:
 probabilities ``(outcomes,)``, server models ``(outcomes, dim)``, control variates ``(outcomes, clients, dim)``. The
 drift
 
@@ -69,6 +70,17 @@ ROUND: dict[str, Parameter] = {
 }
 
 
+NOISY: dict[str, Parameter] = {
+    **{name: parameter for name, parameter in ROUND.items() if name != "sigma"},
+    "condition": Real(2, 100, log=True),
+    "S": Integer(1, 1),
+    "noisy": Choice(("yes",)),
+    "step": Real(0.5, 1),
+    "eta_g": Real(1, 2),
+    "noise": Real(-3, 3, shape=("d",)),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """Outcomes: their probabilities, models, control variates."""
@@ -127,10 +139,20 @@ def sampled(point: Params) -> int:
     return int(min(point["S"], point["N"]))
 
 
-def spread(point: Params) -> Any:
-    """Return the standard deviation of the noise: none if there would be too many outcomes."""
-    few = 2 ** (point["K"] * sampled(point)) <= MOST_PATTERNS
-    return point["sigma"] if few and point["noisy"] == "yes" and point["sigma"] > 0 else 0 * point["sigma"]
+def variance(point: Params) -> Any:
+    """Return the variance of the noise: none if there would be too many outcomes."""
+    few = 2 ** (point["K"] * sampled(point)) <= MOST_PATTERNS and point["noisy"] == "yes"
+    if "noise" in point:
+        return (point["noise"] * point["noise"]).sum() * int(few)
+    return point["sigma"] ** 2 if few and point["sigma"] > 0 else 0 * point["sigma"]
+
+
+def _push(point: Params, client: int, step: int) -> Any:
+    """Return the noise of a step but for its sign: a vector if the point has one, else along an axis."""
+    if "noise" in point:
+        return point["noise"]
+    axes = point["start"].shape[-1]
+    return point["sigma"] * (np.arange(axes) == (client + step) % axes).astype(int)
 
 
 def advance(point: Params, made: PointClients, state: State, eta_l: Any, *, controlled: bool) -> tuple[State, Any]:
@@ -138,8 +160,8 @@ def advance(point: Params, made: PointClients, state: State, eta_l: Any, *, cont
 
     ``controlled`` is SCAFFOLD with option II, else FedAvg.
     """
-    sigma, steps, size = spread(point), point["K"], sampled(point)
-    patterns = np.array(list(itertools.product((-1, 1), repeat=steps)) if sigma > 0 else [(0,) * steps])
+    steps, size = point["K"], sampled(point)
+    patterns = np.array(list(itertools.product((-1, 1), repeat=steps)) if variance(point) != 0 else [(0,) * steps])
     centre = state.c.sum(axis=1) * made.share
     ends, means, drift = [], [], 0
     for i in range(made.number):
@@ -147,8 +169,7 @@ def advance(point: Params, made: PointClients, state: State, eta_l: Any, *, cont
         total = 0 * y
         for k in range(steps):
             g = made.functions.gradient(i, y)
-            along = (np.arange(y.shape[-1]) == (i + k) % y.shape[-1]).astype(int)
-            g = g + sigma * patterns[None, :, k, None] * along
+            g = g + patterns[None, :, k, None] * _push(point, i, k)
             total = total + g
             y = y - eta_l * (g + (centre - state.c[:, i])[:, None] if controlled else g)
             away = y - state.x[:, None]

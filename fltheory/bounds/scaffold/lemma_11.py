@@ -37,7 +37,7 @@ from fltheory.bounds.scaffold._controlled import lasting, rounds
 from fltheory.bounds.scaffold._round import drift, full_lag, gap, lag, moved_sq
 from fltheory.bounds.scaffold._symbols import K, S, beta, sigma_sq, step
 
-MANY = lasting(1)
+MANY, ANY = lasting(1), rounds(1, any_state=True)
 published = Le(
     moved_sq,
     8 * beta * step**2 * gap + 8 * step**2 * lag + 4 * step**2 * beta**2 * drift + 12 * step**2 * sigma_sq / (K * S),
@@ -57,7 +57,7 @@ claim = Claim(
             statement=published,
             note="first and second rounds only, few clients, kinks and noise",
         ),
-        Form(variant="corrected", statement=corrected, note=CHANGE),
+        Form(variant="corrected", statement=corrected, check=ANY, note=CHANGE),
         Form(variant="corrected@many-rounds", statement=corrected, check=MANY, note=f"{CHANGE}; many rounds"),
     ),
     uses=("scaffold.lemma-3", "scaffold.lemma-4", "scaffold.eq-9"),

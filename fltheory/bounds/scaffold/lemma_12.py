@@ -41,5 +41,5 @@ claim = Claim(
     ),
     assumptions=(Assumption("step", Le(step, 1 / beta), Origin.DECLARED),),
     uses=("scaffold.lemma-3", "scaffold.eq-9"),
-    check=rounds(1),
+    check=rounds(1, any_state=True),
 )

@@ -23,6 +23,7 @@ For :math:`\eta \le \min(\frac1{2\delta K}, \frac1\beta)` the norm of :math:`I -
 :math:`\mu = \beta`.
 
 Instances: see :mod:`fltheory.bounds.scaffold._quadratics`; noise along one direction, its moments propagated.
+Certificates are about all Hessians: what they make of the noise is known by the listed assumptions only.
 
 Source: Karimireddy et al., 2020, Lemma 22, page 38 of the supplement.
 """
@@ -36,16 +37,39 @@ import numpy as np
 from sympy import E as e
 from sympy import Le, Max, Min, Sum
 
+from fltheory.bounds.algebra import Inner, NormSq
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Method, Rejected
-from fltheory.bounds.quantities import scalar
+from fltheory.bounds.quantities import family, scalar
 from fltheory.bounds.scaffold._quadratics import SPACE, delta, hessians
 from fltheory.bounds.scaffold._symbols import K, beta, eta, sigma_sq
-from fltheory.bounds.space import Params, Real, Space, ratio
-from fltheory.bounds.symbols import N, k, mu
+from fltheory.bounds.space import Integer, Parameter, Params, Real, Space, ratio
+from fltheory.bounds.symbols import N, i, j, k, mu
 from fltheory.problems.problem import Origin
 
 expected = scalar("expected", r"\mathbb E_{r-1}f(x^r)", "expected objective after the round", domain="nonnegative")
 at_mean = scalar("at_mean", r"f(\mathbb E_{r-1}[x^r])", "objective at the expected model", domain="nonnegative")
+
+carried = family(
+    "carried",
+    r"\bigl((I - \eta A_{<0>})^{<1>}\zeta_{<0>}\bigr)",
+    "noise of a client after steps",
+    first=(1, 0),
+    shape=("clients", "steps", "dim"),
+)
+pushed = family(
+    "pushed",
+    r"\bigl(A_{<0>}(I - \eta A_{<0>})^{<1>}\zeta_{<0>}\bigr)",
+    "its product with the Hessian of the client",
+    first=(1, 0),
+    shape=("clients", "steps", "dim"),
+)
+energy = family(
+    "energy",
+    r"\bigl\|(I - \eta A_{<0>})^{<1>}\zeta_{<0>}\bigr\|_A^2",
+    "its square in the norm of the objective's Hessian",
+    first=(1, 0),
+    shape=("clients", "steps"),
+)
 
 
 def realise(point: Params, *, strongly: bool) -> dict[str, Any]:
@@ -57,14 +81,18 @@ def realise(point: Params, *, strongly: bool) -> dict[str, Any]:
     one = np.array([[1, 0], [0, 1]])
     largest = 1 / high if strongly else max(1 / high, 1 / (2 * point["delta"] * point["K"]))
     size = point["step"] * largest
-    model, variance, half = 0 * point["start"], 0 * low, ratio(point, 1, 2)
+    model, half = 0 * point["start"], ratio(point, 1, 2)
+    kept: dict[str, list[Any]] = {"carried": [], "pushed": [], "energy": []}
     for own in clients:
-        y, carried = point["start"], point["sigma"] * np.array([1, 0])
+        y, moved = point["start"], [point["sigma"] * np.array([1, 0])]
         for _ in range(point["K"]):
             y = y - size * (own.dot(y) + (mean - own).dot(point["start"]))
-            variance = variance + carried.dot(mean.dot(carried))
-            carried = (one - size * own).dot(carried)
+            moved.append((one - size * own).dot(moved[-1]))
+        kept["carried"].append(moved[:-1])
+        kept["pushed"].append([own.dot(noise) for noise in moved[:-1]])
+        kept["energy"].append([noise.dot(mean.dot(noise)) for noise in moved[:-1]])
         model = model + y * half
+    variance = np.array(kept["energy"]).sum()
     centre = model.dot(mean.dot(model)) * half
     return {
         "N": 2,
@@ -76,22 +104,92 @@ def realise(point: Params, *, strongly: bool) -> dict[str, Any]:
         "sigma_sq": point["sigma"] ** 2,
         "at_mean": centre,
         "expected": centre + size * size * variance * half / 4,
+        **kept,
     }
+
+
+def any_round(point: Params, *, strongly: bool) -> dict[str, Any]:
+    """Return one round of which only the assumptions say what Hessians make of noise; no dissimilarity if strongly."""
+    steps, clients, high, far = point["K"], 2, point["beta"], point["delta"]
+    low = high / point["condition"]
+    limit = 1 / high if strongly else 1 / max(high, 2 * far * steps)
+    size, half = point["step"] * limit, ratio(point, 1, 2)
+    moved = [point["noise"]]
+    for step in range(steps):
+        moved.append(moved[-1] - size * point["turned"][:, step])
+    mixed = np.array([[(moved[n][own] * point["mean"][own, n]).sum() for n in range(steps)] for own in range(clients)])
+    return {
+        "N": clients,
+        "K": steps,
+        "mu": low,
+        "beta": high,
+        "delta": far,
+        "eta": size,
+        "sigma_sq": point["sigma"] ** 2,
+        "at_mean": point["level"],
+        "expected": point["level"] + size * size * mixed.sum() * half / 4,
+        "carried": np.stack(moved[:-1], axis=1),
+        "pushed": point["turned"],
+        "energy": mixed,
+    }
+
+
+ANY: dict[str, Parameter] = {
+    "d": Integer(1, 2),
+    "K": Integer(1, 4),
+    "beta": Real(0.1, 10, log=True),
+    "condition": Real(1.5, 20, log=True),
+    "delta": Real(0.1, 2, log=True),
+    "sigma": Real(0.1, 3),
+    "level": Real(0, 3),
+    "step": Real(0.1, 1),
+    "noise": Real(-3, 3, shape=(2, "d")),
+    "turned": Real(-3, 3, shape=(2, "K", "d")),
+    "mean": Real(-3, 3, shape=(2, "K", "d")),
+}
 
 
 SHAPE = {"step": Real(0.01, 1), "start": Real(-3, 3, shape=(2,))}
 
 
-def instances(*, strongly: bool) -> Instances:
-    """Return rounds, with strongly convex clients or not."""
+def instances(*, strongly: bool, certified: bool) -> Instances:
+    """Return rounds, with strongly convex clients or not; certificates are about steps of at most both limits."""
     low = {"low": Real(0.01, 4)} if strongly else {}
+    within = Instances(space=Space(ANY), realise=partial(any_round, strongly=strongly)) if certified else None
     return Instances(
-        space=Space({**SPACE, **low, **SHAPE}), realise=partial(realise, strongly=strongly), method=Method.EXACT
+        space=Space({**SPACE, **low, **SHAPE}),
+        realise=partial(realise, strongly=strongly),
+        method=Method.EXACT,
+        within=within,
     )
 
 
-general, strong = instances(strongly=False), instances(strongly=True)
+general, strong = (instances(strongly=strongly, certified=False) for strongly in (False, True))
 shrunk = Sum((1 - mu * eta) ** (k - 1), (k, 1, K))
+steps = ((i, 1, N), (j, 0, K - 1))
+noisy = (
+    Assumption("bounded variance", Le(NormSq(carried[i, 0]), sigma_sq), over=((i, 1, N),)),
+    Assumption("smooth objective", Le(energy[i, j], beta * NormSq(carried[i, j])), over=steps),
+)
+
+
+def within(low: Any) -> Any:
+    """Return what eigenvalues between ``low`` and the smoothness say of a vector and its product."""
+    product = Inner(pushed[i, j], carried[i, j])
+    return Le(NormSq(pushed[i, j]), (beta + low) * product - beta * low * NormSq(carried[i, j]))
+
+
+near = Assumption(
+    "smooth clients, close to a convex objective (A2)",
+    within(-delta),
+    over=steps,
+)
+convex = Assumption(
+    "smooth and strongly convex clients",
+    within(mu),
+    over=steps,
+)
+largest = Assumption("step", Le(eta, Max(1 / (2 * delta * K), 1 / beta)), Origin.DECLARED)
 both = Assumption("both steps", Le(eta, Min(1 / (2 * delta * K), 1 / beta)), Origin.DECLARED)
 
 claim = Claim(
@@ -104,12 +202,14 @@ claim = Claim(
         Form(
             variant="published@strongly-convex",
             statement=Le(expected, at_mean + beta * sigma_sq / N * shrunk),
+            assumptions=(largest, *noisy, convex),
             check=strong,
         ),
         Form(
             variant="corrected",
             statement=Le(expected, at_mean + e / 2 * K * beta * eta**2 * sigma_sq / N),
-            assumptions=(both,),
+            assumptions=(both, *noisy, near),
+            check=instances(strongly=False, certified=True),
             note="with the squared step, and the smaller of both limits",
         ),
         Form(
@@ -117,11 +217,11 @@ claim = Claim(
             statement=Le(
                 expected, at_mean + beta * eta**2 * sigma_sq / (2 * N) * Sum((1 - mu * eta) ** (2 * k - 2), (k, 1, K))
             ),
-            assumptions=(Assumption("step", Le(eta, 1 / beta), Origin.DECLARED),),
-            check=strong,
+            assumptions=(Assumption("step", Le(eta, 1 / beta), Origin.DECLARED), *noisy, convex),
+            check=instances(strongly=True, certified=True),
             note="with half of the squared step and squared factors; attained",
         ),
     ),
-    assumptions=(Assumption("step", Le(eta, Max(1 / (2 * delta * K), 1 / beta)), Origin.DECLARED),),
+    assumptions=(largest, *noisy, near),
     check=general,
 )

@@ -26,6 +26,7 @@ from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.scaffold._round import (
+    NOISY,
     ROUND,
     advance,
     begin,
@@ -33,7 +34,7 @@ from fltheory.bounds.scaffold._round import (
     federation,
     gap,
     sampled,
-    spread,
+    variance,
     x_next,
     x_star,
 )
@@ -64,7 +65,6 @@ def realise(point: Params) -> dict[str, Any]:
     before = made.gap(state.x)[0]
     squares = made.squares(made.gradients(state.x))[0]
     away = point["start"] - made.x_star
-    sigma = spread(point)
     return {
         "N": point["N"],
         "S": sampled(point),
@@ -73,7 +73,7 @@ def realise(point: Params) -> dict[str, Any]:
         "beta": made.beta,
         "B_sq": point["B_sq"],
         "G_sq": max(squares - 2 * made.beta * point["B_sq"] * before, 0 * squares),
-        "sigma_sq": sigma * sigma,
+        "sigma_sq": variance(point),
         "eta_g": point["eta_g"],
         "eta_tilde": size,
         "distance": (away * away).sum(),
@@ -93,7 +93,11 @@ ASSUMPTIONS = (
     Assumption("global step", Le(1, eta_g), Origin.DECLARED),
     Assumption("gradient dissimilarity (14)", Le(local_sq, G_sq + 2 * beta * B_sq * gap)),
 )
-ROUNDS = Instances(space=Space({**ROUND, "B_sq": Real(1, 9)}), realise=realise)
+ROUNDS = Instances(
+    space=Space({**ROUND, "B_sq": Real(1, 9)}),
+    realise=realise,
+    within=Instances(space=Space({**NOISY, "B_sq": Real(1, 9)}), realise=realise),
+)
 
 claim = Claim(
     id="scaffold.lemma-7",

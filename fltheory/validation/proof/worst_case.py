@@ -28,6 +28,7 @@ from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Real, S
 from fltheory.validation.evaluate import defined
 from fltheory.validation.proof import instances, relevant
 from fltheory.validation.proof.certificate import Hypotheses
+from fltheory.validation.proof.constants import below
 from fltheory.validation.proof.function_classes import Answers, any_functions
 from fltheory.validation.proof.polynomials import Converter, NotPolynomial, longer
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
@@ -344,7 +345,7 @@ def _sequents(
         facts += _consequences(fact, relation, count)
     facts = list(dict.fromkeys(facts))
     for relation in (part for one in goals for part in _without_norms(one)):
-        goal = read(relation)
+        goal = read(_stronger(relation))
         if _directed(goal, count):
             if goal.sign is not Sign.ZERO:
                 raise Untranslatable(f"a relation between coordinates: {relation}")
@@ -354,6 +355,18 @@ def _sequents(
                 yield Sequent(ring, tuple(facts), Fact(goal.polynomial * side, Sign.NONNEGATIVE))
         else:
             yield Sequent(ring, tuple(facts), goal)
+
+
+def _stronger(relation: Relational) -> Relational:
+    """Return an inequality from which another one follows, with rational constants."""
+    if not isinstance(relation, sp.Le | sp.Ge):
+        return relation
+    rest = relation.rhs - relation.lhs if isinstance(relation, sp.Le) else relation.lhs - relation.rhs
+    # Roots of what is not a number are dealt with by squaring both sides.
+    numbers = [n for n in rest.atoms(sp.Pow, sp.E.func) if not n.free_symbols and not n.is_Rational]
+    if not numbers or any(p.free_symbols and not p.exp.is_Integer for p in rest.atoms(sp.Pow)) or rest.has(sp.Abs):
+        return relation
+    return sp.Ge(below(rest), 0, evaluate=False)
 
 
 def _consequences(fact: Fact, relation: Relational, count: int) -> list[Fact]:
