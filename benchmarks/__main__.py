@@ -24,6 +24,7 @@ JOBS = {
     "S": "start_up",
     "G": "growth",
     "W": "worst_case",
+    "O": "points",
 }
 
 

@@ -58,6 +58,16 @@ class WorkerLost(FltheoryError):
         )
 
 
+class NoProcesses(FltheoryError):
+    """Processes end before they take up any work, mostly since they read a script that starts processes itself."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no process could be started; a script has to call this under if __name__ == '__main__':, since every "
+            "process reads it first; or set jobs to 1"
+        )
+
+
 class ExecutorBroken(FltheoryError):
     """The executor on which the work ran takes no more of it.
 

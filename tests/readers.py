@@ -8,6 +8,7 @@ A reader is given a folder in which one file was changed. It may return somethin
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import shutil
 import sqlite3
@@ -20,6 +21,7 @@ import numpy as np
 import fltheory as fl
 from fltheory._internal.provenance import HOME
 from fltheory.bounds import catalogue
+from fltheory.bounds.claim import Claim
 from fltheory.configuration import experiments
 from fltheory.errors import FltheoryError
 from fltheory.figures import kept
@@ -30,7 +32,7 @@ from fltheory.simulation.checkpoints import Checkpoint
 from fltheory.simulation.trajectories import Trajectories
 from fltheory.sweep import Grid, Run, Store, plan
 from fltheory.sweep.shards import configuration_of
-from fltheory.validation import cache, counterexamples, ledger, ledger_text
+from fltheory.validation import cache, counterexamples, known, known_terms, ledger, ledger_text
 from fltheory.validation.decide import QUICK
 from fltheory.validation.runner import check_all
 from fltheory.validation.verdict import Checked
@@ -179,11 +181,56 @@ def _use_figure(folder: Path) -> object:
     return kept.recall(folder, "ruan-figure-1", "k"), gallery.entries(folder)
 
 
+KNOWN = ("ruan.eq-9", "cfl.eq-33")
+"""Claims with a stored sweep and with a stored point."""
+
+
+def _known(folder: Path) -> None:
+    for id_ in KNOWN:
+        shutil.copy(known.SHIPPED / f"{id_}.json", folder)
+
+
+def _use_known(folder: Path) -> object:
+    """Read what searches begin with, as if it had come with the package."""
+    shipped, found = known.shipped, []
+    known.shipped = lambda id_: tuple(known.stored(id_, folder))
+    try:
+        for claim in _claims(KNOWN):
+            for form in claim.forms:
+                found += [*known.points(claim, form), *known.sweeps(claim, form, firm=True)]
+    finally:
+        known.shipped = shipped
+    return found
+
+
+def _known_terms(folder: Path) -> None:
+    shutil.copy(known_terms.SHIPPED / "cfl.eq-33.json", folder)
+
+
+def _use_known_terms(folder: Path) -> object:
+    shipped, found = known_terms._shipped, []
+    known_terms._shipped = lambda id_: known_terms.stored(id_, folder)
+    try:
+        for claim in _claims(("cfl.eq-33",)):
+            for form in claim.forms:
+                found += [known_terms.of(claim.id, form.variant), *known_terms.points(claim, form)]
+    finally:
+        known_terms._shipped = shipped
+    return found
+
+
+@functools.cache
+def _claims(ids: tuple[str, ...]) -> list[Claim]:
+    return [entry.load() for entry in catalogue.select(ids)]
+
+
 READERS = (
     Reader("configuration", _toml, lambda folder: experiments.load(folder / "x.toml")),
     Reader("grid", _grid, lambda folder: plan(Grid.load(folder / "x.toml"))),
     Reader("certificate", _certificate, lambda folder: fl.replay(folder / "x.json"), 12),
     Reader("counterexample", _counterexample, lambda folder: fl.replay(folder / "x.json"), 40),
+    Reader("known counterexamples", _known, _use_known),
+    Reader("known terms", _known_terms, _use_known_terms),
     Reader("ledger", _ledger, _use_ledger),
     Reader("verdict", _verdict, _recall_verdict, 50),
     Reader("figure", _figure, _use_figure),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,16 +27,23 @@ _UNKNOWN = 2**36
 
 def allowed() -> int:
     """Return the bytes that one problem or one run may take: a share of what this computer, or this job, has."""
-    limits = [_UNKNOWN]
-    with contextlib.suppress(ValueError, OSError, AttributeError):
-        limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    for place in _GROUPS:  # a container, or a job of a cluster
-        with contextlib.suppress(ValueError, OSError):
-            limits.append(int(Path(place).read_text(encoding="ascii")))
+    limits = [_installed()]
     if resource is not None:
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
         limits += [soft] if soft != resource.RLIM_INFINITY else []
     return int(SHARE * min(limits))
+
+
+@functools.cache
+def _installed() -> int:
+    """Return the bytes that this computer, container or job of a cluster has; asked for once per process."""
+    limits = [_UNKNOWN]
+    with contextlib.suppress(ValueError, OSError, AttributeError):
+        limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for place in _GROUPS:
+        with contextlib.suppress(ValueError, OSError):
+            limits.append(int(Path(place).read_text(encoding="ascii")))
+    return min(limits)
 
 
 def shown(size: float) -> str:

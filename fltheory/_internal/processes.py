@@ -27,11 +27,11 @@ from multiprocessing import connection, forkserver, get_context, parent_process
 from typing import Any
 
 from fltheory._internal import executors
-from fltheory.errors import WorkerLost
+from fltheory.errors import NoProcesses, WorkerLost
 
 _COPIED = sys.platform == "linux"
 _expected: dict[str, None] = {}
-_shared: list[dict[int, ProcessPoolExecutor]] = []
+_shared: list[dict[int, _Pool]] = []
 
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -63,7 +63,8 @@ def in_processes(
     each other.
 
     For a task that ends its process twice when run alone, ``lost(*task)`` is yielded instead; without ``lost``,
-    :class:`~fltheory.errors.WorkerLost` is raised.
+    :class:`~fltheory.errors.WorkerLost` is raised. Where no process ever takes up work,
+    :class:`~fltheory.errors.NoProcesses` is.
     """
     executor = executors.current()
     if executor is not None:
@@ -134,26 +135,33 @@ def _finished(
         pool.shutdown()
 
 
-def _stop(kept: dict[int, ProcessPoolExecutor], jobs: int) -> None:
+def _stop(kept: dict[int, _Pool], jobs: int) -> None:
     """End the processes of a pool, whatever they are doing."""
     pool = kept.pop(jobs)
     for process in list((pool._processes or {}).values()):  # the pool offers no way to stop a running task
         process.terminate()
+    thread: Any = pool._executor_manager_thread
     pool.shutdown(wait=False, cancel_futures=True)
+    if thread is not None:  # the interpreter would complain if it ended while the thread closes its pipes
+        thread.join(timeout=5.0)
 
 
 def _alone(task: tuple[Any, ...], work: Callable[..., Any], lost: Callable[..., Any] | None) -> Any:
     """Return the result of a task in a process of its own, or in a second one if the first is ended from outside."""
+    begun = False
     for _ in range(2):
         kept = {1: _pool(1)}
+        has_begun = kept[1].has_begun
         try:
             with _endings_wait():
                 future = kept[1].submit(work, *task)
             return future.result()
         except BrokenProcessPool:
-            continue
+            begun = begun or bool(has_begun.value)
         finally:
             _stop(kept, 1)
+    if not begun:
+        raise NoProcesses
     if lost is None:
         raise WorkerLost
     return lost(*task)
@@ -170,9 +178,19 @@ def same_processes() -> Iterator[None]:
             pool.shutdown()
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
+class _Pool(ProcessPoolExecutor):
+    """Processes that say when the first of them takes up work; some end before, while they read the user's script."""
+
+    def __init__(self, jobs: int) -> None:
+        context = _context()
+        self.has_begun = context.RawValue("b", 0)
+        given = (dict(os.environ), self.has_begun)
+        super().__init__(jobs, mp_context=context, initializer=_begin, initargs=given)
+
+
+def _pool(jobs: int) -> _Pool:
     with one_thread_each():
-        return ProcessPoolExecutor(jobs, mp_context=_context(), initializer=_begin, initargs=(dict(os.environ),))
+        return _Pool(jobs)
 
 
 def _context() -> Any:
@@ -229,7 +247,7 @@ def _endings_wait() -> Iterator[None]:
         signal.raise_signal(number)
 
 
-def _begin(environment: dict[str, str]) -> None:
+def _begin(environment: dict[str, str], has_begun: Any) -> None:
     """Take over the environment of the parent, leave Ctrl-C to it, and end when it ends.
 
     What has been imported stays, and most of what tasks make goes without help, so the search for unused cycles leaves
@@ -241,6 +259,7 @@ def _begin(environment: dict[str, str]) -> None:
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
+    has_begun.value = 1
 
 
 def _end_with_parent() -> None:

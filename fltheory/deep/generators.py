@@ -12,6 +12,7 @@ for that, fewer are drawn rather than others.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from fltheory._internal import arguments, seeding
 from fltheory._internal.arguments import Ints
 from fltheory._internal.seeding import Purpose
-from fltheory.datasets import DataSet, DatasetSource, load
+from fltheory.datasets import DataSet, DatasetSource, find, load
 from fltheory.datasets.splits import Split
 from fltheory.deep.examples import Examples
 from fltheory.deep.networks import Network
@@ -57,9 +58,8 @@ def network_problem(
     network, split, num_clients, samples, batch_size, l2, precision, evaluated, fisher_samples, own_tests, seed
         See :func:`federate`.
     """
-    data = load(dataset.name, directory, **dataclasses.asdict(dataset))  # type: ignore[call-overload]
     return federate(
-        data,
+        _read_once(dataset, directory, _state(dataset, directory)),
         network=network,
         split=split,
         num_clients=num_clients,
@@ -72,6 +72,20 @@ def network_problem(
         own_tests=own_tests,
         seed=seed,
     )
+
+
+@functools.lru_cache(maxsize=1)
+def _read_once(dataset: DatasetSource, directory: str | None, state: tuple[Any, ...]) -> DataSet:
+    """Return the samples of a data set; those read last are kept, as the points of a grid mostly have the same ones."""
+    found: DataSet = load(dataset.name, directory, **dataclasses.asdict(dataset))  # type: ignore[call-overload]
+    return found
+
+
+def _state(dataset: DatasetSource, directory: str | None) -> tuple[Any, ...]:
+    """Return what changes when the files of a data set do."""
+    folder = find(type(dataset), directory)
+    files = [] if folder is None else sorted(file for file in folder.iterdir() if file.is_file())
+    return tuple((str(file), (now := file.stat()).st_size, now.st_mtime_ns, now.st_ino) for file in files)
 
 
 def federate(

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import re
+import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,9 +21,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fltheory import datasets
+from fltheory._internal import provenance
 from fltheory.cli import app
+from fltheory.configuration.toml_text import TomlText
+from fltheory.datasets import DataSet
 from fltheory.datasets.fashion_mnist import FashionMnist
 from fltheory.simulation.trajectories import Trajectories
+from fltheory.sweep import Grid, plan
 from tests.samples import FASHION
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
@@ -120,6 +126,49 @@ def test_a_sweep_over_the_split_in_two_processes(here: Path) -> None:
     run(FULL.replace("concentration = 0.3", "concentration = 10.0"))
     for label, final in finals().items():  # the same digits as in one process
         assert values[10.0, label]["final"] == final
+
+
+@needs_torch
+def test_a_sweep_reads_its_data_once_whatever_is_swept(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(FASHION, "data")
+    sample = sample.replace(json.dumps(str(FASHION)), '"data"').replace("rounds = 6", "rounds = 1")
+    original, found = FashionMnist.read, []
+
+    def read(self: FashionMnist, folder: Path) -> DataSet:
+        found.append(folder)
+        return original(self, folder)
+
+    monkeypatch.setattr(FashionMnist, "read", read)
+    text = sample + "\n[sweep]\nseed = [1, 2]\nproblem.split.concentration = [0.1, 10.0]\n"
+    done = run(text, "--jobs", "1", command="sweep")
+    assert done.exit_code == 0, done.output
+    assert len(found) == 1, "split four times for the plan and four times to run"
+    document = json.loads(Path("results/clothes/summary.json").read_text())
+    losses = {one["final"]["loss"]["mean"] for one in document["results"]}
+    assert len(losses) == len(document["results"]) == 8
+    os.utime("data/train-labels-idx1-ubyte.gz", (1, 1))
+    run(text.replace("seed = [1, 2]", "seed = [3]"), "--jobs", "1", command="sweep")
+    assert len(found) == 2, "files that have changed are read again"
+
+
+@needs_torch
+def test_keys_of_networks_contain_the_version_of_pytorch(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def keys(text: str) -> list[str]:
+        return [one.key for one in plan(Grid.read(TomlText(path="x.toml", text=text)))]
+
+    grid = "\n[sweep]\nseed = [1]\n"
+    plain = "rounds = 1\n[problem]\nname = 'noisy-quadratic'\n[participation]\nlocal_steps = 1\n[[algorithm]]\n"
+    texts = (sample + grid, plain + "name = 'fedavg'\nrate = 0.1\n" + grid)
+    before = [keys(text) for text in texts]
+    original = provenance.versions
+
+    def versions(*packages: str) -> dict[str, str]:
+        return {**original(*packages), **({"torch": "0.0"} if "torch" in packages else {})}
+
+    monkeypatch.setattr(provenance, "versions", versions)
+    network, quadratic = (keys(text) for text in texts)
+    assert not set(network) & set(before[0])
+    assert quadratic == before[1]
 
 
 @needs_torch

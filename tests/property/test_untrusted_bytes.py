@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +53,65 @@ def test_garbled_bytes(made: tuple[Reader, Path], tmp_path: Path) -> None:
         shutil.copytree(folder, copy)
         file = chance.choice(sorted(path for path in copy.rglob("*") if path.is_file()))
         file.write_bytes(garbled(file.read_bytes(), chance))
+        quietly(reader.read, copy)
+        shutil.rmtree(copy)
+
+
+ODD = (
+    None,
+    True,
+    -1,
+    10**30,
+    2**63,
+    1e308,
+    0.5,
+    "",
+    "1/0",
+    "\x00",
+    "9" * 5000,
+    "../../etc/passwd",
+    [],
+    [[]],
+    {},
+    {"é": 1},
+)
+
+
+def mutated(document: Any, chance: random.Random) -> Any:
+    """Return a document of which one to three values were removed or replaced by something odd."""
+    found = json.loads(json.dumps(document))
+    for _ in range(chance.randint(1, 3)):
+        places = list(_places(found))
+        if places:
+            owner, key = chance.choice(places)
+            if chance.random() < 0.3:
+                del owner[key]
+            else:
+                owner[key] = chance.choice(ODD)
+    return found
+
+
+def _places(document: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every value in a document as its owner and its key there."""
+    items = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in items:
+        yield document, key
+        if isinstance(value, dict | list):
+            yield from _places(value)
+
+
+def test_mutated_documents(made: tuple[Reader, Path], tmp_path: Path) -> None:
+    """JSON of another shape; a change of bytes mostly leaves none."""
+    reader, folder = made
+    names = sorted(path.relative_to(folder) for path in folder.rglob("*.json"))
+    if not names:
+        pytest.skip("reads no JSON")
+    chance = random.Random(2)
+    for trial in range(reader.trials // 2):
+        copy = tmp_path / str(trial)
+        shutil.copytree(folder, copy)
+        file = copy / chance.choice(names)
+        file.write_text(json.dumps(mutated(json.loads(file.read_text()), chance)))
         quietly(reader.read, copy)
         shutil.rmtree(copy)
 

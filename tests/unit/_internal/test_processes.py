@@ -159,6 +159,49 @@ def test_a_task_that_waits_when_another_breaks_the_pool_may_end_one_process(tmp_
     assert (tmp_path / "killed").exists()
 
 
+UNGUARDED = """
+from pathlib import Path
+import fltheory as fl
+with Path("read").open("a") as file:
+    file.write("x")
+grid = Path("grid.toml")
+try:
+    fl.run_sweep(grid, jobs=2)
+except fl.FltheoryError as error:
+    print(type(error).__name__, error)
+"""
+GRID = """
+rounds = 1
+[problem]
+name = "noisy-quadratic"
+[participation]
+local_steps = 1
+[[algorithm]]
+name = "fedavg"
+rate = 0.1
+[sweep]
+seed = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+"""
+
+
+def test_a_script_that_every_process_would_run_again_is_told_so_once(tmp_path):
+    (tmp_path / "unguarded.py").write_text(UNGUARDED)
+    (tmp_path / "grid.toml").write_text(GRID)
+    done = subprocess.run(
+        [sys.executable, "unguarded.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.startswith(
+        "NoProcesses no process could be started; a script has to call this under if __name__"
+    )
+    assert len((tmp_path / "read").read_text()) <= 6, "not once per point"
+
+
 def test_without_another_answer_a_lost_task_is_one_line(tmp_path):
     with pytest.raises(WorkerLost, match="ended from outside"):
         list(processes.in_processes([(number, tmp_path) for number in range(9)], die, 2))
