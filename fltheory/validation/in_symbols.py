@@ -20,6 +20,7 @@ PROBABILITY = r"\mathbb{P}"
 
 _RELATION = re.compile(r"(?:\\(le|ge|ne)(?![A-Za-z]))|(?P<strict>[<>])|(?<!\\)[{}]|\\[{}]|[\[\]()]")
 _AT = re.compile(r",? (?:at|with) (?=\w+ = )")
+_INSTANCES, _RANGES = "all instances of the check", ", within the ranges of its parameters"
 _SIZES = {"count": "number of vectors", "terms": "number of terms"}
 """What sizes are called for which a paper has no symbol, or several."""
 
@@ -94,7 +95,7 @@ def settings(covers: str) -> list[str]:
     names = {name for name in re.findall(r"(\w+) = ", covers) if name not in GREEK}
     if not listed or (all(len(name) == 1 for name in names) and ";" not in covers):
         return []
-    return listed[0].split("; ")
+    return listed[0].removesuffix(_RANGES).split("; ")
 
 
 def covered(covers: str) -> str:
@@ -104,6 +105,8 @@ def covered(covers: str) -> str:
     'all functions, for the 2 settings of its certificate'
     >>> covered("all instances of the check with N = 1, 2, 3")
     'all instances of the check with N = 1, 2, 3'
+    >>> covered("all instances of the check with d = 1, ties = exact, within the ranges of its parameters")
+    'all instances of the check at the sizes that its certificate lists, within the ranges of its parameters'
     >>> covered("count = 1, 2, 3, one dimension")
     'number of vectors = 1, 2, 3, one dimension'
     """
@@ -111,6 +114,8 @@ def covered(covers: str) -> str:
     if not count:
         return re.sub(rf"\b({'|'.join(_SIZES)}) = ", lambda match: f"{_SIZES[match[1]]} = ", covers)
     before = _AT.split(covers, maxsplit=1)[0].rstrip(",")
+    if before.startswith(_INSTANCES):
+        return f"{before} at the sizes that its certificate lists{_RANGES if covers.endswith(_RANGES) else ''}"
     return f"{before}, for the {f'{count} settings' if count > 1 else 'setting'} of its certificate"
 
 
