@@ -110,6 +110,7 @@ def _results(
 ) -> tuple[list[RunResult], bool]:
     """Run the experiments and save their curves as they come; return also whether the user lost patience."""
     from fltheory.jobs.unfinished import Unfinished, keys
+    from fltheory.simulation.under_way import telling
 
     unfinished = Unfinished(directory, keys(configuration, collapse=collapse))
     results: list[RunResult] = []
@@ -119,17 +120,18 @@ def _results(
             try:
                 result = unfinished.recall(which, label)
                 if result is None:
-                    result = run_experiment(
-                        label,
-                        experiment,
-                        engine=configuration.engine,
-                        seed=configuration.seed,
-                        replicates=configuration.replicates,
-                        threads=threads,
-                        record=configuration.record,
-                        collapse=collapse,
-                        checkpoint=unfinished.checkpoint(which, label),
-                    )
+                    with telling(report.share):
+                        result = run_experiment(
+                            label,
+                            experiment,
+                            engine=configuration.engine,
+                            seed=configuration.seed,
+                            replicates=configuration.replicates,
+                            threads=threads,
+                            record=configuration.record,
+                            collapse=collapse,
+                            checkpoint=unfinished.checkpoint(which, label),
+                        )
                     unfinished.keep(which, result)
             except KeyboardInterrupt:
                 left = configuration.experiments[len(results) :]

@@ -6,18 +6,21 @@ import shutil
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 if TYPE_CHECKING:
-    from fltheory.jobs.progress import Progress
     from fltheory.validation.verdict import Checked
 
 PATIENCE = 2.0
 """Seconds before a progress bar shows up."""
+
+MINUTE = 60.0
+"""Seconds between two lines about one part."""
 
 PIPE_WIDTH = 120
 """Columns of a table that is written to a file or a pipe."""
@@ -100,7 +103,7 @@ def folded(text: str, *, indent: str = "    ") -> str:
 
 
 @contextmanager
-def progress(parts: int = 0, *, quiet: bool) -> Iterator[Progress]:
+def progress(parts: int = 0, *, quiet: bool) -> Iterator[Shares]:
     """Report on ``parts`` parts of work: a bar on a terminal, once it takes long; one line each otherwise."""
     if quiet:
         yield _Silent()
@@ -114,6 +117,20 @@ def progress(parts: int = 0, *, quiet: bool) -> Iterator[Progress]:
             bar.close()
 
 
+class Shares(Protocol):
+    """A :class:`~fltheory.jobs.progress.Progress` that is told about shares of a part, too."""
+
+    def expect(self, parts: int) -> None: ...
+
+    def begin(self, label: str) -> None: ...
+
+    def end(self, outcome: str) -> None: ...
+
+    def share(self, done: float) -> None:
+        """Take note of which share of the part is done, between 0 and 1."""
+        ...
+
+
 class _Silent:
     def expect(self, parts: int) -> None:
         pass
@@ -124,18 +141,30 @@ class _Silent:
     def end(self, outcome: str) -> None:
         pass
 
+    def share(self, done: float) -> None:
+        pass
+
 
 class _Lines:
     def __init__(self, parts: int) -> None:
         self._parts = parts
         self._done = 0
         self._label = ""
+        self._begun = self._last = time.monotonic()
 
     def expect(self, parts: int) -> None:
         self._parts = parts
 
     def begin(self, label: str) -> None:
         self._label = label
+        self._begun = self._last = time.monotonic()
+
+    def share(self, done: float) -> None:
+        now = time.monotonic()
+        if now - self._last >= MINUTE and done > 0:
+            self._last = now
+            left = (now - self._begun) * (1.0 / done - 1.0) / 60.0
+            _note(f"[{self._done}/{self._parts}] {self._label}: {done:.0%}, about {left:.2g} min left")
 
     def end(self, outcome: str) -> None:
         self._done += 1
@@ -166,6 +195,7 @@ class _Bar:
         )
         self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task("", total=parts)
+        self._done = 0
         self._timer = threading.Timer(PATIENCE, self._bar.start)
         self._timer.daemon = True
         self._timer.start()
@@ -176,8 +206,12 @@ class _Bar:
     def begin(self, label: str) -> None:
         self._bar.update(self._task, description=label)
 
+    def share(self, done: float) -> None:
+        self._bar.update(self._task, completed=self._done + min(done, 1.0))
+
     def end(self, outcome: str) -> None:
-        self._bar.advance(self._task)
+        self._done += 1
+        self._bar.update(self._task, completed=self._done)
 
     def close(self) -> None:
         self._timer.cancel()

@@ -342,6 +342,29 @@ def test_progress_bar_appears_only_after_a_while(monkeypatch: pytest.MonkeyPatch
     assert not bar._bar.live.is_started
 
 
+def test_shares_of_a_part_move_the_bar_and_give_a_line_a_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "PATIENCE", 60.0)
+    bar = terminal._Bar(2)
+    bar.begin("one")
+    bar.share(0.25)
+    assert bar._bar.tasks[0].completed == 0.25
+    bar.end("done")
+    bar.share(0.5)
+    assert bar._bar.tasks[0].completed == 1.5
+    bar.close()
+    lines = terminal._Lines(2)
+    lines.begin("one")
+    lines.share(0.25)
+    assert not capsys.readouterr().err, "too early"
+    lines._begun -= 120.0
+    lines._last -= 60.0
+    lines.share(0.25)
+    lines.share(0.26)
+    assert capsys.readouterr().err == "[0/2] one: 25%, about 6 min left\n"
+
+
 def test_bar_is_used_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with terminal.progress(1, quiet=False) as report:

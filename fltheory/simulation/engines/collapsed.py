@@ -28,6 +28,7 @@ from fltheory.simulation.engines.stretches import stretches
 from fltheory.simulation.engines.terms import Terms
 from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.recording import Record, Recorder, has_personal_models
+from fltheory.simulation.under_way import Count
 
 BLOCK = 512
 """Most replicates that are drawn together; rounds are cheap here, so blocks are large."""
@@ -115,7 +116,9 @@ def _planned(prober: Prober | ExchangeableProber, start: Floats, works: list[Rou
     return Plan(laws, prober.model_weights(), works, prober.oracle)
 
 
-def run_block(experiment: Experiment, plan: Plan, seed: int, block: range, record: Record) -> dict[str, Floats]:
+def run_block(
+    experiment: Experiment, plan: Plan, seed: int, block: range, record: Record, count: Count
+) -> dict[str, Floats]:
     """Draw a block of replicates and return its curves."""
     dim = experiment.problem.dim
     normals = _generator(sum(law.root.shape[0] for law in plan.draws) * len(block) * dim)
@@ -142,6 +145,7 @@ def run_block(experiment: Experiment, plan: Plan, seed: int, block: range, recor
             rows = moved
             model = rows[0] if only_first else np.tensordot(plan.weights, rows, axes=1)
             recorder.after_model(model, work, law.uplink_bits, law.downlink_bits)
+            count()
     return recorder.finish()
 
 

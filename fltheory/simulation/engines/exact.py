@@ -31,6 +31,7 @@ from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.provenance import provenance
 from fltheory.simulation.recording import Record
 from fltheory.simulation.trajectories import Trajectories
+from fltheory.simulation.under_way import Count
 
 
 def exact_trajectories(
@@ -150,6 +151,7 @@ def _paths(
     _require_room(propagation.prober)
     require_memory("simulate", experiment, replicates=replicates, record=record, exact=True)
     require_time("simulate", experiment, replicates=replicates, record=record, every_step=False, exact=True)
+    propagation.count = Count(experiment.rounds * replicates)
     return [propagation.run(propagation.sampled(seed, r)) for r in range(replicates)], reason
 
 

@@ -30,6 +30,7 @@ from fltheory.simulation.engines.inside import InsideMoments
 from fltheory.simulation.engines.stacked import Average, StackedMaps, memory_key
 from fltheory.simulation.engines.terms import Terms
 from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.under_way import Count
 
 OUTCOMES = 1024
 """Most outcomes of one round that are enumerated."""
@@ -78,6 +79,7 @@ class Propagation:
     ) -> None:
         self._experiment = experiment
         self._inside = inside
+        self.count = Count(experiment.rounds)
         self.prober = prober
         self._terms = Terms(experiment)
         self._stacked: dict[tuple[object, ...], StackedMaps] = {}
@@ -127,6 +129,7 @@ class Propagation:
             self._look(merged, means, spreads, index + 1)
             if inside is not None:
                 inside.take(merged.mean, merged.covariance, index + 1)
+            self.count()
         scalars[1:] = np.cumsum(scalars[1:], axis=1)
         weights = [laws[0].works[0].p] + [law.works[0].p for law in laws]
         curves = expected_curves(experiment, oracle, means, spreads, weights)

@@ -27,6 +27,7 @@ from fltheory.simulation.experiment import Experiment
 from fltheory.simulation.provenance import provenance
 from fltheory.simulation.recording import Record, Recorder
 from fltheory.simulation.trajectories import Trajectories
+from fltheory.simulation.under_way import Count
 
 ENGINES = ("reference", "monte_carlo", "exact")
 
@@ -128,12 +129,13 @@ def _simulated(
     every_step = _why_every_step(experiment, engine, record, collapse)
     require_time("simulate", experiment, replicates=replicates, record=record, every_step=bool(every_step))
     plan = None if every_step else collapsed.plan(experiment)
+    size = _block_size(experiment, every_step=plan is None)
+    count = Count(experiment.rounds * -(-replicates // size))
     if plan is None:
         every_step = every_step or "the law of a round overflows"
-        run = _every_step(experiment, engine, seed, record, checkpoint)
+        run = _every_step(experiment, engine, seed, record, checkpoint, count)
     else:
-        run = _collapsed(experiment, plan, seed, record)
-    size = _block_size(experiment, every_step=plan is None)
+        run = _collapsed(experiment, plan, seed, record, count)
     curves = _in_blocks(run, replicates, 1 if engine == "reference" else threads, size)
     return Trajectories(
         algorithm=experiment.algorithm.title,
@@ -182,21 +184,21 @@ def _block_size(experiment: Experiment, *, every_step: bool) -> int:
 
 
 def _every_step(
-    experiment: Experiment, engine: str, seed: int, record: Record, checkpoint: Checkpoint | None
+    experiment: Experiment, engine: str, seed: int, record: Record, checkpoint: Checkpoint | None, count: Count
 ) -> Callable[[range], dict[str, Floats]]:
     make = _oracle_maker(experiment, engine, seed, record)
 
     def run(block: range) -> dict[str, Floats]:
         kept = None if checkpoint is None else checkpoint.block(block)
-        return _run_block(experiment, make(block), seed, block, record, kept)
+        return _run_block(experiment, make(block), seed, block, record, kept, count)
 
     return run
 
 
 def _collapsed(
-    experiment: Experiment, plan: collapsed.Plan, seed: int, record: Record
+    experiment: Experiment, plan: collapsed.Plan, seed: int, record: Record, count: Count
 ) -> Callable[[range], dict[str, Floats]]:
-    return lambda block: collapsed.run_block(experiment, plan, seed, block, record)
+    return lambda block: collapsed.run_block(experiment, plan, seed, block, record, count)
 
 
 def _oracle_maker(experiment: Experiment, engine: str, seed: int, record: Record) -> Callable[[range], EngineOracle]:
@@ -216,6 +218,7 @@ def _run_block(
     block: range,
     record: Record,
     checkpoint: BlockCheckpoint | None,
+    count: Count,
 ) -> dict[str, Floats]:
     problem, algorithm, participation = experiment.problem, experiment.algorithm, experiment.participation
     assert experiment.start is not None  # Experiment fills it in
@@ -231,6 +234,7 @@ def _run_block(
             first, state, _ = before
         else:
             recorder.start(state, p)
+        count(first)
         for index in range(first, experiment.rounds):
             if index > 0:
                 oracle.begin_round(index)
@@ -244,4 +248,5 @@ def _run_block(
             state = outcome.state
             if checkpoint is not None and checkpoint.due:
                 checkpoint.keep(index + 1, state, recorder.notes())
+            count()
     return recorder.finish()

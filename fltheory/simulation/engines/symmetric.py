@@ -17,6 +17,7 @@ from fltheory.simulation.engines.exchangeable import ExchangeableProber, Symmetr
 from fltheory.simulation.engines.expected import expected_curves, shares_of
 from fltheory.simulation.engines.stretches import Stretch, stretches
 from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.under_way import Count
 
 
 class _Moments(NamedTuple):
@@ -71,7 +72,9 @@ def symmetric_curves(experiment: Experiment, prober: ExchangeableProber, works: 
     common = _Moments(np.zeros((groups, rows, 1)), np.zeros((groups, rows, rows)))
     apart = _Moments(np.zeros((groups, fields, clients)), np.zeros((groups, fields, fields)))
     combine = np.asarray(np.kron(weights, np.eye(lines)), dtype=np.float64)
+    count_rounds = Count(rounds)
     for stretch in stretches(prober, start, works):
+        count_rounds(stretch.length)
         index, count, step = stretch.first, stretch.length, stretch.step
         columns = slice(index + 1, index + 1 + count)
         common_step = _Step(step.common, step.common_shift[..., None], _squared(step.common_noise))
