@@ -159,7 +159,7 @@ def run(
 
 
 @dataclass(slots=True)
-class KnownRounds:
+class LongRun:
     """A run as far as it has come, from where a longer one goes on.
 
     Parameters
@@ -180,7 +180,7 @@ class KnownRounds:
     gradients: list[Any] = field(default_factory=list)
 
 
-def followed(course: KnownRounds, point: Params, books: str, rates: Any, minimiser: Any) -> tuple[Floats, Floats]:
+def followed(course: LongRun, point: Params, books: str, rates: Any, minimiser: Any) -> tuple[Floats, Floats]:
     """Return squared distances and squared gradients of a run, of which the rounds in its course are known."""
     known = len(course.rates)
     if known > len(rates) or not np.array_equal(course.rates, rates[:known]):

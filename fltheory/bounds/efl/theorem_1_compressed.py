@@ -210,7 +210,7 @@ def realise(
     }
 
 
-def realise_books(point: Params, *, books: str, courses: dict[Any, _compressor.KnownRounds]) -> dict[str, Any]:
+def realise_books(point: Params, *, books: str, courses: dict[Any, _compressor.LongRun]) -> dict[str, Any]:
     """Return the quantities at the end of a run with another way of keeping the books; everybody takes all steps.
 
     The distance goes up and down, so its mean over the second half is taken, where the bound is at most four times
@@ -235,7 +235,7 @@ def realise_books(point: Params, *, books: str, courses: dict[Any, _compressor.K
     fixed = tuple(
         (name, np.asarray(run[name]).tobytes()) for name in ("N", "d", "E", "q", "curvature", "centre", "start")
     )
-    course = courses.setdefault((*fixed, problem.weights.tobytes()), _compressor.KnownRounds())
+    course = courses.setdefault((*fixed, problem.weights.tobytes()), _compressor.LongRun())
     distances, gradients = _compressor.followed(course, run, books, rates, problem.objective().w_star)
     env |= {"G_sq": float(gradients.max()), "gradient_sq": gradients.ravel(), "start_sq": distances[0]}
     last = {name: np.ravel(value)[-1] for name, value in theorem_1.constants(planned, env).items()}

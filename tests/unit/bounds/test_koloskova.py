@@ -12,9 +12,11 @@ from fltheory.bounds.catalogue import index
 from fltheory.bounds.claim import Form
 from fltheory.bounds.koloskova import _periods, _symbols, _walk, lemma_15, proposition_5, theorem_3
 from fltheory.bounds.koloskova._runs import contraction
+from fltheory.bounds.koloskova.figures import theorem_3 as picture
 from fltheory.bounds.observation import Facts
 from fltheory.bounds.symbols import L, mu
 from fltheory.errors import NotApplicable
+from fltheory.figures import between
 from fltheory.logistic import logistic_clients
 from fltheory.quadratic.problem import Quadratic, client_gradients
 from fltheory.validation.decide import FULL, check
@@ -360,3 +362,15 @@ def test_a_faster_rate_than_that_of_drawn_matrices_is_refuted(id_):
     )
     changed = dataclasses.replace(claim, forms=(wrong,))
     assert check(changed, effort=FULL)[0].decision is Decision.VIOLATED
+
+
+def test_the_figure_has_runs_between_the_bounds_and_a_lower_curve_that_is_the_sharp_form():
+    data = picture.compute(quick=True, seed=0)
+    for panel, rate in zip(data["panels"], picture.RATES, strict=True):
+        below, above = between.distances(panel)
+        assert 1 <= below < 3
+        assert 1 <= above < 3
+        relation = index()["koloskova.theorem-3"].load().form("sharp@common-start").relations[0]
+        for count, eps in zip(panel["x"], panel["lower"]["Theorem 3, sharp"], strict=True):
+            env = {"zeta_bar": picture.ZETA, "eps": eps, "lam": np.sqrt(1 - rate), "p_mix": rate}
+            assert float(compiled(relation.lhs)(env)) == pytest.approx(count, rel=0.02)
