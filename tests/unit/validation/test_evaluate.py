@@ -29,6 +29,26 @@ def test_an_infinite_bound_is_kept_without_a_nan():
         assert evaluate._score(lhs, math.inf, equality=False) <= -1e3
 
 
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "equality", "margin"),
+    [
+        (2.0, 3.0, False, 1.5),
+        (2.0, 3.0, True, 2 / 3),
+        (3.0, 2.0, True, 2 / 3),
+        (2.0, -1.0, False, -0.5),
+        (2.0, -1.0, True, -0.5),
+        (2.0, 0.0, True, 0.0),
+        (1.0, math.inf, False, None),
+        (1e-300, 1e300, False, None),
+        (0.0, 1.0, False, None),
+        (-1.0, 1.0, False, None),
+    ],
+)
+def test_margins(lhs, rhs, equality, margin):
+    found = evaluate.Evaluation(lhs, rhs, 0.0, False, 0, {}, equality).margin
+    assert found == (margin if margin is None else pytest.approx(margin))
+
+
 def test_sides_of_a_relation_that_is_written_backwards():
     left, right = sides(Form(statement=Ge(b, 2 * a)), {"planted_a": np.array([1.0, 2.0]), "planted_b": 3.0})
     assert (left.tolist(), right.tolist()) == ([2.0, 4.0], [3.0, 3.0])

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy as sp
 from sympy import Eq, Le, Max, Ne, Sum
 
 from fltheory.bounds import catalogue
@@ -134,6 +135,22 @@ def test_terms_stand_in_numerators_only():
     shown = {term.shown for term in terms(form)}
     assert {"a", "b"} <= shown
     assert not shown & {"1", "c", "2"}
+
+
+def test_an_instance_that_fails_with_half_of_a_term_is_preferred_and_its_ratio_told():
+    space = Space({name: Real(0.01, 20) for name in "abx"})
+    made = claim(Le(x, a + b), instances(lambda p: {x: p["x"], a: p["a"], b: p["b"]}, space))
+    only_without, with_half = {"a": 0.125, "b": 1.0, "x": 0.5}, {"a": 10.0, "b": 1.0, "x": 11.0}
+    known = examine(
+        made, made.forms[0], memory={}, seen=(), given=[only_without, with_half], budget=0, seed=0, prove=False
+    )
+    (of_b,) = (one for one in known if one.term == "b")
+    assert (of_b.status, of_b.change, of_b.half) == (NECESSARY, "deleted", True)
+    assert of_b.ratio == pytest.approx(1.1)
+    assert {name: float(sp.Rational(value)) for name, value in of_b.parameters.items()} == with_half
+    known = examine(made, made.forms[0], memory={}, seen=(), given=[only_without], budget=0, seed=0, prove=False)
+    (of_b,) = (one for one in known if one.term == "b")
+    assert (of_b.half, of_b.ratio) == (False, pytest.approx(4.0))
 
 
 def test_a_change_that_fails_where_half_does_too_says_so():

@@ -134,6 +134,46 @@ def test_inequalities_hold_within_the_ranges() -> None:
     assert not _certified(lambda p: _values(p["y"] ** 2, p["y"] - sp.Rational(1, 10**6)), at_most)
 
 
+def test_premises_and_assumptions_about_instances_are_hypotheses() -> None:
+    """A number is at most its square where it is not positive."""
+    check = _check(lambda p: _values(p["x"], p["x"] ** 2))
+
+    def certified(**more: Any) -> bool:
+        form = Form(statement=sp.Le(out[1], out[2]), **more)
+        hypotheses = Hypotheses(assumptions=form.assumptions or (), check=check)
+        return provers.attempt("planted.form", form, hypotheses, seconds=5.0) is not None
+
+    assert not certified(assumptions=())
+    assert certified(assumptions=(), premises=(sp.Le(out[1], 0),))
+    assert certified(assumptions=(Assumption("x is not positive", sp.Le(out[1], 0)),))
+    assert not certified(assumptions=(), premises=(sp.Le(out[1], sp.Rational(1, 2)),))
+
+
+def test_comparisons_that_sympy_decides_are_not_asked() -> None:
+    y = sp.Symbol("y", real=True)
+    true, false = sp.Lt(y, y + 1, evaluate=False), sp.Gt(y, y + 1, evaluate=False)
+    assert list(instances.paths(lambda: 1 if true else 2)) == [(1, ())]
+    assert list(instances.paths(lambda: 1 if false else 2)) == [(2, ())]
+
+
+def test_a_comparison_is_asked_once_and_its_opposite_follows() -> None:
+    y = sp.Symbol("y", real=True)
+
+    def compute() -> tuple[bool, ...]:
+        return bool(y > 1), bool(y > 1), bool(y <= 1), bool(sp.Lt(1, y)), bool(y > 2)
+
+    found = {result: [str(one) for one in asked] for result, asked in instances.paths(compute)}
+    assert found == {
+        (True, True, False, True, True): ["y > 1", "y > 2"],
+        (True, True, False, True, False): ["y > 1", "y <= 2"],
+        (False, False, True, False, True): ["y <= 1", "y > 2"],
+        (False, False, True, False, False): ["y <= 1", "y <= 2"],
+    }
+    with pytest.raises(Untranslatable, match="more than 3 paths"):
+        list(instances.paths(compute, most=3))
+    assert len(list(instances.paths(compute, most=4))) == 4
+
+
 def test_numbers_alone_prove_nothing() -> None:
     form = Form(statement=sp.Eq(out[1], out[2], evaluate=False), assumptions=())
     check = Instances(space=Space({"n": Integer(1, 3)}), realise=lambda p: _values(p["n"], p["n"]))

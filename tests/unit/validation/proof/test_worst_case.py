@@ -319,6 +319,27 @@ def test_a_basis_has_unit_columns() -> None:
     assert np.linalg.matrix_rank(np.vstack([found, [[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]]])) == 2
 
 
+def test_vectors_have_a_last_axis_without_direction() -> None:
+    made = {"d": Integer(1, 2), "x": Real(-3, 3, shape=("d",)), "y": Real(-1, 1, shape=(2, "d"))}
+    none = {"left": Real(-1, 1, shape=(1, "d")), "w": Real(0, 3, shape=("d",)), "z": Real(-1, 1, shape=("d", 2))}
+    assert worst_case._vectors(Space({**made, **none})) == ["x", "y"]
+    assert worst_case._vectors(Space({"n": Integer(1, 2), "x": Real(-3, 3, shape=("n",))})) == []
+
+
+def test_parameters_are_round_numbers_within_their_ranges() -> None:
+    def inside(low: float, high: float, share: str, log: bool = False) -> Fraction:
+        return worst_case._inside(Real(low, high, log=log), Fraction(share))
+
+    assert [inside(0, 4, share) for share in ("1", "1/2", "1/4")] == [4, 2, 1]
+    assert [inside(0, 3, share) for share in ("1/2", "1/4")] == [Fraction(3, 2), Fraction(3, 4)]
+    assert inside(1, 16, "1/2", log=True) == 4  # the middle of a wide range
+    assert inside(1, 16, "1", log=True) == 8  # three quarters of the way, away from its end
+    assert inside(1, 4, "1/2", log=True) == 2
+    assert inside(1, 4, "1", log=True) == 4
+    assert inside(2, 2, "1/2") == 2
+    assert inside(0.001, 0.002, "1/2") == Fraction(3, 2000)
+
+
 def test_squares_of_roots_and_norms() -> None:
     """A relation between roots is read as one between their squares; what may be negative has none."""
     y, z = sp.symbols("y z")
