@@ -36,6 +36,23 @@ def test_entries_that_have_to_agree_are_rounded_together():
     assert plain(smallest) == {"n": 3, "x": ["1", "1", "1"]}
 
 
+def test_a_size_beyond_what_is_drawn_is_halved():
+    """5000 halved again and again: 1, 2, 4, 9, ..., 625, 1250; sizes within the range are tried one by one."""
+    space = Space({"n": Integer(1, 3, furthest=5000)})
+    made = claim("far", Kind.LEMMA, Le(a, 1), Instances(space=space, realise=lambda p: {"planted_a": p["n"]}))
+    trials = Trials(made, made.forms[0], made.check, 0)
+    tried = []
+
+    def fails(least):
+        return lambda point: tried.append(point["n"]) or point["n"] >= least
+
+    assert shrink(trials, {"n": 5000}, fails(700), effort=1) == {"n": 1250}
+    assert tried == [1, 2, 4, 9, 19, 39, 78, 156, 312, 625, 1250]
+    assert shrink(trials, {"n": 5000}, fails(4000), effort=1) == {"n": 5000}
+    assert shrink(trials, {"n": 3}, fails(3), effort=1) == {"n": 3}
+    assert shrink(trials, {"n": 3}, fails(2), effort=1) == {"n": 2}
+
+
 def test_the_end_of_a_range_is_a_round_number():
     """The float64 nearest to 49/50 is smaller than it, so that 49/50 seems to be outside a range that ends there."""
     assert Rational(0.98) < Rational(49, 50)

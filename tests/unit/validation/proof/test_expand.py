@@ -149,6 +149,17 @@ def test_premises_and_assumptions_about_instances_are_hypotheses() -> None:
     assert not certified(assumptions=(), premises=(sp.Le(out[1], sp.Rational(1, 2)),))
 
 
+def test_an_inequality_over_functions_is_not_certified_on_those_of_the_check() -> None:
+    check = _check(lambda p: {"F": lambda k, at: at**2, "out": np.array([p["x"]], dtype=object)})
+    hypotheses = Hypotheses(assumptions=(), check=check)
+    square = Form(statement=sp.Ge(F(1, out[1]), 0, evaluate=False), assumptions=())
+    with pytest.raises(Untranslatable, match="needs all functions"):
+        provers.OnInstances().problems(square, hypotheses, {"n": 1})
+    equation = Form(statement=sp.Eq(F(1, out[1]), out[1] ** 2, evaluate=False), assumptions=())
+    assert provers.OnInstances().problems(equation, hypotheses, {"n": 1})
+    assert provers.attempt("planted.form", square, hypotheses, seconds=1.0, provers=(provers.OnInstances(),)) is None
+
+
 def test_comparisons_that_sympy_decides_are_not_asked() -> None:
     y = sp.Symbol("y", real=True)
     true, false = sp.Lt(y, y + 1, evaluate=False), sp.Gt(y, y + 1, evaluate=False)
