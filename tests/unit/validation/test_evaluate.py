@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Ge, Le, Lt
 
-from fltheory.bounds.claim import Form
+from fltheory.bounds.claim import Form, Rejected
+from fltheory.bounds.quantities import index
 from fltheory.validation import evaluate
 from fltheory.validation.evaluate import read, sides
 from tests.planted import a, b
@@ -58,6 +59,34 @@ def test_equal_roots_are_equal_without_rounding():
     env = {"planted_a": sp.sqrt(2) * sp.sqrt(3) + sp.sqrt(5), "planted_b": sp.sqrt(6) + sp.sqrt(5)}
     assert not read(Form(statement=Le(a, b)), env, exact=True).violated
     assert read(Form(statement=Lt(a, b)), env, exact=True).violated
+
+
+def test_nested_roots_are_equal_only_if_that_is_proved():
+    nested = sp.sqrt(3 + 2 * sp.sqrt(2), evaluate=False)
+    env = {"planted_a": nested, "planted_b": 1 + sp.sqrt(2)}
+    assert not (env["planted_a"] - env["planted_b"]).is_Rational
+    assert not read(Form(statement=Le(a, b)), env, exact=True).violated
+    assert not read(Form(statement=sp.Eq(a, b)), env, exact=True).violated
+    assert read(Form(statement=Lt(a, b)), env, exact=True).violated
+
+
+def test_a_statement_without_indices_in_range_is_no_instance():
+    k = index("k")
+    form = Form(statement=Le(k * a, b), over=((k, 1, a),))
+    with pytest.raises(Rejected, match="no index is in range"):
+        read(form, {"planted_a": 0, "planted_b": 1})
+    assert not read(form, {"planted_a": 1, "planted_b": 1}).violated
+
+
+def test_the_worst_index_relation_and_entry_are_told():
+    k = index("k")
+    found = read(Form(statement=(Le(0, b), Le(a, b))), {"planted_a": 2.0, "planted_b": 1.5})
+    assert (found.relation, found.where, found.violated, found.lhs, found.rhs) == (1, {}, True, 2.0, 1.5)
+    over = read(Form(statement=Le(a, k * b), over=((k, 1, 3),)), {"planted_a": 2.0, "planted_b": 1.5})
+    assert (over.where, over.violated) == ({"k": 1}, True)
+    curves = {"planted_a": np.array([1.0, 3.0, 2.0]), "planted_b": np.array([2.0, 2.0, 1.0])}
+    curve = read(Form(statement=Le(a, b)), curves)
+    assert (curve.where, curve.lhs, curve.rhs) == ({"entry": 2}, 2.0, 1.0)
 
 
 def test_a_difference_in_the_thirtieth_digit_is_seen_without_rounding():

@@ -1,5 +1,6 @@
 """Terms that matter: planted forms whose terms are needed, superfluous or out of reach; those that are shipped."""
 
+import json
 import time
 from dataclasses import replace
 
@@ -286,6 +287,19 @@ def test_stored_terms_come_back_and_damaged_files_are_refused(tmp_path):
     gone = {"claims": [{"id": made.id, "forms": [{**forms[0], "verdict": "VIOLATED", "evidence": {}}]}]}
     assert known_terms.renew(gone, tmp_path) == ["planted.sensitive published: "]
     assert not path.exists()
+
+
+def test_files_of_another_format_are_refused_and_main_renews(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "p.x.json"
+    for wrong in ({"format": "other", "id": "p.x"}, {"format": known_terms.FORMAT, "id": "p.y"}):
+        path.write_text(json.dumps({**wrong, "forms": []}))
+        with pytest.raises(InvalidParameter, match=r"must be of the format .* and about p\.x"):
+            known_terms.stored("p.x", tmp_path)
+    assert known_terms.main([]) == 2
+    assert "LEDGER" in capsys.readouterr().err
+    monkeypatch.setattr("fltheory.validation.ledger.load", lambda path: {"claims": []})
+    assert known_terms.main(["ledger.json"]) == 0
+    assert capsys.readouterr().out == "no difference\n"
 
 
 def test_words():

@@ -7,7 +7,7 @@ import pytest
 from sympy import Le, Rational
 
 from fltheory.bounds.claim import Instances, Kind
-from fltheory.bounds.space import Integer, Real, Space, plain
+from fltheory.bounds.space import Choice, Integer, Integers, Real, Space, plain
 from fltheory.validation.decide import check
 from fltheory.validation.shrink import _rounder_numbers, shrink
 from fltheory.validation.trials import Trials
@@ -34,6 +34,30 @@ def test_entries_that_have_to_agree_are_rounded_together():
 
     smallest = shrink(trials, {"n": 3, "x": np.full(3, 1.7356)}, tied)
     assert plain(smallest) == {"n": 3, "x": ["1", "1", "1"]}
+
+
+def test_words_counts_and_sizes_are_the_simplest_that_fail():
+    space = Space(
+        {
+            "n": Integer(2, 5),
+            "word": Choice(("one", "other", "third")),
+            "s": Integers(1, "n", shape=("n",)),
+            "x": Real(0, 3, shape=("n",)),
+        }
+    )
+    made = claim("simple", Kind.LEMMA, Le(a, 10), Instances(space=space, realise=lambda p: {"planted_a": 1}))
+    trials = Trials(made, made.forms[0], made.check, 0)
+    point = {"n": 4, "word": "third", "s": np.array([4, 3, 2, 4]), "x": np.full(4, 0.3)}
+
+    def small(needed):
+        return plain(shrink(trials, point, needed, effort=1))
+
+    assert small(lambda p: True) == {"n": 2, "word": "one", "s": [1, 1], "x": ["1", "1"]}
+    assert small(lambda p: p["word"] != "one" and p["n"] >= 3) == {
+        "n": 3, "word": "other", "s": [1, 1, 1], "x": ["1", "1", "1"]
+    }  # fmt: skip
+    assert small(lambda p: p["s"].sum() >= 5)["s"] == [1, 2, 2]
+    assert small(lambda p: p["s"][0] >= 2 and p["x"][1] < 1) == {"n": 2, "word": "one", "s": [2, 1], "x": ["1", "0"]}
 
 
 def test_a_size_beyond_what_is_drawn_is_halved():

@@ -160,6 +160,67 @@ def test_an_inequality_over_functions_is_not_certified_on_those_of_the_check() -
     assert provers.attempt("planted.form", square, hypotheses, seconds=1.0, provers=(provers.OnInstances(),)) is None
 
 
+@pytest.mark.parametrize(
+    ("statement", "sizes", "message"),
+    [
+        (sp.Le(c / (N - 1), 1), {"N": 1}, "not defined at these sizes"),
+        (sp.Le(k * c, 1), {}, "the index k has no range"),
+        (sp.Le(v[N - 1], c), {"N": 1}, "before the first member"),
+        (sp.Le(sp.Sum(v[k], (k, 1, N / 2)), c), {"N": 3}, "is no whole number"),
+    ],
+)
+def test_what_cannot_be_written_is_told(statement: Any, sizes: dict[str, int], message: str) -> None:
+    with pytest.raises(Untranslatable, match=message):
+        _written(statement, sizes)
+
+
+def test_sums_are_written_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expand, "MOST_TERMS", 4)
+    total = sp.Sum(v[k], (k, 1, N))
+    assert _written(sp.Le(total, c), {"N": 5}) == ["v_1 + v_2 + v_3 + v_4 + v_5 <= c"]
+    with pytest.raises(Untranslatable, match="a sum that is too long"):
+        _written(sp.Le(total, c), {"N": 6})
+
+
+def test_code_that_is_not_made_for_symbols_is_told() -> None:
+    y = sp.Symbol("y", real=True)
+
+    def broken() -> Any:
+        raise KeyError("entry")
+
+    def endless() -> Any:
+        return [n for n in range(instances.DEEPEST + 1) if y > n]
+
+    with pytest.raises(Untranslatable, match="cannot be made of symbols: 'entry'"):
+        list(instances.paths(broken))
+    with pytest.raises(Untranslatable, match=f"more than {instances.DEEPEST} comparisons"):
+        list(instances.paths(endless, most=10**6))
+
+    def refused() -> Any:
+        raise Untranslatable("no polynomial")
+
+    with pytest.raises(Untranslatable, match=r"^no polynomial$"):
+        list(instances.paths(refused))
+
+    def absent() -> Any:
+        if y > 1:
+            raise ZeroDivisionError
+        return 7
+
+    assert [result for result, _ in instances.paths(absent)] == [7]
+
+
+def test_what_declarations_say_about_the_numbers_of_an_instance() -> None:
+    y = sp.Symbol("y", real=True)
+    names = {"positive": S("p"), "nonnegative": S("q"), "probability": S("r"), "real": S("s")}
+    quantities = [scalar(f"declared_{name}", name, "number", domain=name) for name in names]
+    form = Form(statement=sp.Le(sum(quantities), c), assumptions=())
+    values = {f"declared_{name}": y + n for n, name in enumerate(names)}
+    found = [str(one) for one in instances.declared(form, {**values, "c": sp.Integer(3)})]
+    assert sorted(found) == ["y + 1 >= 0", "y + 2 <= 1", "y + 2 >= 0", "y > 0"]
+    assert list(instances.declared(form, {"declared_positive": "text", "c": lambda: 0})) == []
+
+
 def test_comparisons_that_sympy_decides_are_not_asked() -> None:
     y = sp.Symbol("y", real=True)
     true, false = sp.Lt(y, y + 1, evaluate=False), sp.Gt(y, y + 1, evaluate=False)
