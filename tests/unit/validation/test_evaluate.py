@@ -89,6 +89,31 @@ def test_the_worst_index_relation_and_entry_are_told():
     assert (curve.where, curve.lhs, curve.rhs) == ({"entry": 2}, 2.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "entry"),
+    [
+        ([2.0, 2.0], [math.inf, 1.0], 1),  # an infinite bound is the farthest from failing
+        ([-1.0, 2.0], [5.0, 1.0], 1),  # and so is a side that is not positive,
+        ([1.5, 1.0], [1.0, -1.0], 1),  # unless it fails
+        ([1.0, 1.0], [-1.0, 0.9], 0),
+        ([3.0, 1.1, 2.0], [1.0, 1.0, 1.0], 0),
+        ([-2.0, -1.0], [-1.5, -1.2], 1),
+        ([0.0, 0.5], [0.0, 0.4], 1),
+    ],
+)
+def test_the_entry_of_a_curve_that_fails_most_is_read(lhs, rhs, entry):
+    found = read(Form(statement=Le(a, b)), {"planted_a": np.array(lhs), "planted_b": np.array(rhs)})
+    assert (found.where, found.violated) == ({"entry": entry}, True)
+    singles = [read(Form(statement=Le(a, b)), {"planted_a": x, "planted_b": y}) for x, y in zip(lhs, rhs, strict=True)]
+    assert singles[entry].score == pytest.approx(found.score) == max(one.score for one in singles)
+
+
+def test_the_entry_of_an_equality_that_is_off_most_is_read():
+    curves = {"planted_a": np.array([1.0, -1.0, 3.0]), "planted_b": np.array([1.0, 1.0, 2.0])}
+    found = read(Form(statement=sp.Eq(a, b)), curves)
+    assert (found.where, found.violated, found.equality) == ({"entry": 1}, True, True)
+
+
 def test_a_difference_in_the_thirtieth_digit_is_seen_without_rounding():
     env = {"planted_a": sp.sqrt(2) + sp.Rational(1, 10**30), "planted_b": sp.sqrt(2)}
     assert read(Form(statement=Le(a, b)), env, exact=True).violated
