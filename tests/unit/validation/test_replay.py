@@ -130,6 +130,12 @@ def test_what_is_replayed_is_printed_as_json():
     }  # fmt: skip
 
 
+def test_a_counterexample_without_a_field_is_refused(tmp_path):
+    (tmp_path / "x.json").write_text('{"format": "fltheory-counterexample-1", "id": "p.x", "seed": 0}')
+    with pytest.raises(InvalidParameter, match=r"x\.json: lacks variant"):
+        load(tmp_path / "x.json")
+
+
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}'])
 def test_a_file_that_is_no_counterexample_is_refused(tmp_path, text):
     (tmp_path / "x.json").write_text(text)

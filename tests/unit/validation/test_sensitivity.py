@@ -11,7 +11,7 @@ from sympy import Eq, Le, Max, Ne, Sum
 
 from fltheory.bounds import catalogue
 from fltheory.bounds.algebra import EE, BigO, Pos
-from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Rejected, Sweep, Sweeps
 from fltheory.bounds.quantities import family, scalar
 from fltheory.bounds.space import Integer, Real, Space
 from fltheory.bounds.symbols import k
@@ -287,6 +287,14 @@ def test_stored_terms_come_back_and_damaged_files_are_refused(tmp_path):
     gone = {"claims": [{"id": made.id, "forms": [{**forms[0], "verdict": "VIOLATED", "evidence": {}}]}]}
     assert known_terms.renew(gone, tmp_path) == ["planted.sensitive published: "]
     assert not path.exists()
+
+
+def test_where_there_are_no_instances_nothing_is_known_of_a_term():
+    def rejected(point):
+        raise Rejected("none")
+
+    made = claim(Le(a, c), instances(rejected), where=((c, a + b),))
+    assert {one.status for one in found(made, budget=5).values()} == {UNTESTED}
 
 
 def test_files_of_another_format_are_refused_and_main_renews(tmp_path, monkeypatch, capsys):

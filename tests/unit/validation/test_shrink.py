@@ -9,7 +9,7 @@ from sympy import Le, Rational
 from fltheory.bounds.claim import Instances, Kind
 from fltheory.bounds.space import Choice, Integer, Integers, Real, Space, plain
 from fltheory.validation.decide import check
-from fltheory.validation.shrink import _rounder_numbers, shrink
+from fltheory.validation.shrink import _resized, _rounder_numbers, shrink
 from fltheory.validation.trials import Trials
 from fltheory.validation.verdict import Counterexample
 from tests.planted import a, b, claim
@@ -58,6 +58,13 @@ def test_words_counts_and_sizes_are_the_simplest_that_fail():
     }  # fmt: skip
     assert small(lambda p: p["s"].sum() >= 5)["s"] == [1, 2, 2]
     assert small(lambda p: p["s"][0] >= 2 and p["x"][1] < 1) == {"n": 2, "word": "one", "s": [2, 1], "x": ["1", "0"]}
+
+
+def test_only_counts_up_to_a_size_shrink_with_it():
+    space = Space({"n": Integer(1, 3), "s": Integers(0, "n", shape=("n",)), "t": Integers(0, 5, shape=("n",))})
+    point = {"n": 3, "s": np.array([3, 1, 0]), "t": np.array([5, 4, 0])}
+    smaller = _resized(space, point, "n", 2)
+    assert (smaller["n"], smaller["s"].tolist(), smaller["t"].tolist()) == (2, [2, 1], [5, 4])
 
 
 def test_a_size_beyond_what_is_drawn_is_halved():

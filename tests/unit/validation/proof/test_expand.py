@@ -289,6 +289,34 @@ def test_ranges_decide(relation: Any, answer: bool | None) -> None:
     assert intervals.decided(relation, ranges) is answer
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "exponent", "interval"),
+    [
+        ("1/2", "2", -1, ("1/2", "2")),
+        ("-2", "-1", -1, ("-1", "-1/2")),
+        ("-1", "1/2", -1, None),
+        ("0", "1/2", -1, None),
+        ("-1", "0", -2, None),
+        ("-2", "-1/2", -2, ("1/4", "4")),
+        ("-3", "2", 2, ("0", "9")),
+        ("-3", "-2", 2, ("4", "9")),
+        ("-3", "2", 3, ("-27", "8")),
+        ("0", "2", 2, ("0", "4")),
+    ],
+)
+def test_powers_of_intervals(low: str, high: str, exponent: int, interval: Any) -> None:
+    found = intervals.enclosure(sp.Pow(S("q"), exponent), {S("q"): (sp.Rational(low), sp.Rational(high))})
+    assert found == (None if interval is None else tuple(map(sp.Rational, interval)))
+
+
+def test_sums_and_products_of_intervals() -> None:
+    ranges = {S("q"): (sp.Integer(-1), sp.Integer(2)), S("r"): (sp.Integer(-3), sp.Integer(-2))}
+    assert intervals.enclosure(S("q") * S("r"), ranges) == (-6, 3)
+    assert intervals.enclosure(S("q") - 2 * S("r") + 1, ranges) == (4, 9)
+    assert intervals.enclosure(sp.sqrt(S("q")), ranges) is None
+    assert intervals.enclosure(sp.exp(S("q")), ranges) is None
+
+
 def test_symbols_are_comparable_again_only_by_sympy() -> None:
     list(instances.paths(lambda: S("x") > 1 and None))
     with pytest.raises(TypeError):

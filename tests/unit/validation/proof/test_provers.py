@@ -335,6 +335,8 @@ def test_files(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("certified", "certain"))
     with pytest.raises(InvalidParameter, match="strength must be one of"):
         certificates.load(path)
+    path.write_text("{}")
+    assert not certificates.is_certificate(path)
     path.write_text("[]")
     assert not certificates.is_certificate(path)
     with pytest.raises(InvalidParameter, match="is no certificate"):
