@@ -109,6 +109,10 @@ REFUTED = form("published", "VIOLATED", "refuted")
         ),
         ({"a": statement("lemma", REFUTED)}, "rests on its steps modulo a (refuted)"),
         (
+            {"a": statement("lemma", REFUTED, form("published@b"))},
+            "rests on its steps modulo a (refuted)",
+        ),
+        (
             {"a": statement("lemma", REFUTED, form("corrected"), form("corrected@more", strength="searched"))},
             "rests on its steps modulo a (refuted as printed, corrected form searched)",
         ),

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from sympy import Eq, Ge, Le, Lt
+from sympy import Eq, Ge, Le, Lt, Rational
 
 from fltheory.bounds.catalogue import Entry
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Instances, Kind, Method, Rejected
@@ -257,6 +257,62 @@ def test_an_assumed_equality_is_not_refused_for_rounding_errors():
     tiny = stated(Le(a, b + c), assumptions=(zero,), realise=lambda p: {a: p["a"], b: p["b"], c: p["b"] / 10**14})
     trials = Trials(tiny, tiny.forms[0], tiny.check, 0)
     assert trials.exactly({"a": 1.0, "b": 0.5}) is None  # without rounding there is nothing to forgive
+    assert trials.attempt({"a": 1.0, "b": 0.5}) is None
+    assert (trials.calls, trials.instances, trials.violated) == (1, 0, False)
+
+
+def test_a_given_point_that_fails_by_less_than_rounding_fails():
+    beyond = {"a": Rational(1, 3) + Rational(1, 10**30), "b": Rational(1, 3)}
+    for rational, fails in ((True, True), (False, False)):
+        claim = stated(Le(a, b), rational=rational)
+        trials = Trials(claim, claim.forms[0], claim.check, 0)
+        assert trials.attempt_given(beyond).violated is fails
+        assert (trials.calls, trials.instances, trials.violated) == (1, 1, fails)
+        assert (trials.best[1] is beyond) is fails
+    plain = stated(Le(a, b))
+    trials = Trials(plain, plain.forms[0], plain.check, 0)
+    far = {"a": Rational(2, 3), "b": Rational(1, 3)}
+    assert trials.attempt_given(far).violated
+    assert trials.best[1] is far
+    assert not trials.attempt_given({"a": Rational(1, 3), "b": Rational(1, 3)}).violated
+    assert trials.best[1] is far
+    assert (trials.calls, trials.instances) == (2, 2)
+
+
+def test_a_given_point_that_is_an_instance_only_without_rounding_counts_once():
+    """The assumption c = 0 fails in float64 and holds without rounding."""
+
+    def rounded(point):
+        return {a: point["a"], b: point["b"], c: 0 if not isinstance(point["a"], float) else 1e-3}
+
+    claim = stated(Le(a, b), assumptions=(Assumption("c vanishes", Eq(c, 0)),), realise=rounded)
+    trials = Trials(claim, claim.forms[0], claim.check, 0)
+    assert trials.attempt_given({"a": Rational(1), "b": Rational(1, 3)}).violated
+    assert (trials.calls, trials.instances) == (1, 1)
+
+
+def test_what_is_no_instance_is_neither_suspicious_nor_confirmed():
+    def rejected(point):
+        raise Rejected("no instance")
+
+    claim = stated(Le(a, b), realise=rejected)
+    trials = Trials(claim, claim.forms[0], claim.check, 0)
+    point = {"a": 1.0, "b": 0.5}
+    assert trials.attempt(point) is None
+    assert not trials.suspicious(point)
+    assert trials.exactly(point) is None
+    assert trials.as_evidence() == {"points tried": 1, "no instance": 1}
+    assert trials.obstacle() == "1 of 1 points made no instance: no instance"
+    zero = stated(Le(a / b, 1))
+    trials = Trials(zero, zero.forms[0], zero.check, 0)
+    assert trials.suspicious({"a": 1.0, "b": 0.5})
+    assert not trials.suspicious({"a": 0.25, "b": 0.5})
+    unmet = stated(Le(a, b), premises=(Le(a, -5),))
+    trials = Trials(unmet, unmet.forms[0], unmet.check, 0)
+    assert trials.obstacle() == "the space has no point"
+    assert trials.attempt(point) is None
+    assert trials.obstacle() == "no point fulfils the premises"
+    assert not trials.suspicious(point)
 
 
 def test_a_margin_is_never_above_what_the_counterexample_shows():

@@ -108,6 +108,18 @@ def test_probabilities_are_shown_only_beside_random_quantities():
     assert rows(Le(s[1], N), {"N": 1, "s": [[1], [1]]}) == {"N": ["1"]}  # outcomes without probabilities
 
 
+def test_all_outcomes_are_shown_up_to_a_number_of_them():
+    few = {"N": 1, "s": [[n] for n in range(OUTCOMES)], "chance": [Rational(1, OUTCOMES)] * OUTCOMES}
+    found = rows(Le(s[1], N), few)
+    assert found[r"s_\tau^{1}"] == [str(n) for n in range(OUTCOMES)]
+    more = {"N": 1, "s": [[n] for n in range(OUTCOMES + 1)], "chance": [Rational(1, OUTCOMES + 1)] * (OUTCOMES + 1)}
+    assert rows(Le(s[1], N), more) == {"N": ["1"]}
+
+
+def test_quantities_that_an_instance_does_not_give_are_left_out():
+    assert rows(Le(N * loss, w + p[1]), {"N": 1}) == {"N": ["1"]}
+
+
 def test_numbers_come_first_then_families_then_what_is_random():
     values = {"N": 1, "p": [1], "s": [[1], [2]], "chance": [0.5, 0.5], "w": [3.0]}
     shown = list(rows(Le(EE(s[1]) * p[1], w * N), values))

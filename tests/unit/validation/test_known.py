@@ -111,6 +111,23 @@ def test_a_damaged_file_does_not_stop_a_check(tmp_path, monkeypatch):
         known.shipped.cache_clear()
 
 
+def test_what_fails_today_is_told_and_main_keeps_it(tmp_path, monkeypatch, capsys):
+    for id_ in ("ruan.eq-71", "p.unknown"):
+        text = (known.SHIPPED / "ruan.eq-71.json").read_text().replace('"id": "ruan.eq-71"', f'"id": "{id_}"')
+        (tmp_path / f"{id_}.json").write_text(text)
+    stored = known.stored("ruan.eq-71", tmp_path)
+    harmless = {"variant": "corrected", "parameters": stored[0]["parameters"]}
+    damaged = {"variant": "published", "parameters": {}}
+    document = {"format": known.FORMAT, "id": "ruan.eq-71", "counterexamples": [*stored, harmless, damaged]}
+    (tmp_path / "ruan.eq-71.json").write_text(json.dumps(document))
+    monkeypatch.setattr(known, "SHIPPED", tmp_path)
+    monkeypatch.setattr(known.stored, "__defaults__", (tmp_path,))
+    assert list(known.failing()) == [("ruan.eq-71", one["variant"]) for one in stored]
+    monkeypatch.setattr("fltheory.validation.ledger.load", lambda path: {"claims": []})
+    assert known.main(["ledger.json"]) == 0
+    assert capsys.readouterr().out == "no difference\n"
+
+
 def ledger(**verdicts):
     forms = [
         {"variant": variant, "counterexample": None if point is None else {"parameters": point}}

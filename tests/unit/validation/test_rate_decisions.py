@@ -55,7 +55,7 @@ def test_a_sweep_that_cannot_be_measured_leaves_the_answer_open():
 
 def test_where_no_sweep_can_be_measured_nothing_is_said():
     verdict = check(swept(refused, "x", "z"))[0]
-    assert verdict.decision is Decision.NOT_APPLICABLE
+    assert (verdict.decision, verdict.strength) == (Decision.NOT_APPLICABLE, Strength.SEARCHED)
     assert (verdict.margin, verdict.worst, verdict.counterexample) == (None, {}, None)
     assert verdict.reason == "x: no instance far out; z: no instance far out"
 

@@ -80,6 +80,13 @@ def test_what_counts_if_searches_disagree(entry, answers, joint):
     assert combined(several[::-1]).verdicts[0].decision is joint
 
 
+def test_what_was_searched_again_in_part_is_not_taken_over(entry):
+    found = searched(entry, [0, 1])
+    kept = [dataclasses.replace(one, reused=True) for one in found]
+    assert not combined([kept[0], found[1]]).reused
+    assert combined(kept).reused
+
+
 def test_a_search_that_could_not_be_made_counts(entry):
     found = searched(entry, [0, 1])
     broken = Checked(entry, (), (), (), (), "ZeroDivisionError: division by zero")

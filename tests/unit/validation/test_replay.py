@@ -1,6 +1,7 @@
 """Every counterexample that a check saves can be evaluated again from its file."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from fltheory.bounds.claim import Sweeps
 from fltheory.bounds.space import plain
 from fltheory.errors import FltheoryError, InvalidParameter
 from fltheory.validation import decide, known
-from fltheory.validation.counterexamples import file_of, load, save
+from fltheory.validation.counterexamples import file_of, load, replay_command, save
 from fltheory.validation.decide import QUICK, Effort
 from fltheory.validation.replay import read_sweep, replay
 from fltheory.validation.runner import check_all
@@ -110,6 +111,17 @@ def test_an_edited_sweep_is_refused_with_the_field(change, message):
         replay(document, CLAIMS, where="edited.json")
 
 
+def test_commands_to_replay_name_further_folders():
+    assert replay_command(Path("a b.json")) == "fltheory replay 'a b.json'"
+    folders = [Path("one"), Path("two")]
+    assert replay_command(Path("x.json"), folders) == "fltheory replay x.json --claims one --claims two"
+
+
+def test_a_claim_that_is_not_known_is_told():
+    with pytest.raises(InvalidParameter, match=r"x\.json: claim 'p\.x' is not known; name the folder .* --claims"):
+        replay({"id": "p.x", "variant": "published", "parameters": {}, "seed": 0}, CLAIMS, where="x.json")
+
+
 def test_what_is_replayed_is_printed_as_json():
     stored = known.stored("ruan.eq-71")[0]
     found = replay({"id": "ruan.eq-71", "seed": 0, **stored}, CLAIMS)
@@ -117,6 +129,12 @@ def test_what_is_replayed_is_printed_as_json():
         "id": "ruan.eq-71", "variant": stored["variant"], "violated": True, "lhs": found.lhs, "rhs": found.rhs,
         "arithmetic": "rational",
     }  # fmt: skip
+
+
+def test_a_counterexample_without_a_field_is_refused(tmp_path):
+    (tmp_path / "x.json").write_text('{"format": "fltheory-counterexample-1", "id": "p.x", "seed": 0}')
+    with pytest.raises(InvalidParameter, match=r"x\.json: lacks variant"):
+        load(tmp_path / "x.json")
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}'])

@@ -4,7 +4,7 @@ import dataclasses
 
 from sympy import Le, Rational
 
-from fltheory.bounds.claim import Form, Instances, Kind
+from fltheory.bounds.claim import Assumption, Form, Instances, Kind, Rejected
 from fltheory.bounds.space import Real, Space
 from fltheory.validation import decide
 from fltheory.validation.decide import FULL, check
@@ -36,6 +36,26 @@ def test_predictions_and_outcomes_are_counted_apart():
     assert table == {"predicted": {"happens": 6, "fails": 3}, "not predicted": {"happens": 2, "fails": 1}}
     assert "12 sampled instances the rule applies to 9 and is right on 6" in in_words(table)
     assert "true on 2 of 3" in in_words(table)
+
+
+def test_what_is_no_instance_is_not_in_the_table():
+    """Points with a = 0.7 fail one assumption, points with b = 0.7 the other, those with a = 0.1 are refused."""
+
+    def realise(point):
+        if point["a"] == 0.1:
+            raise Rejected("refused")
+        return {"planted_a": point["a"], "planted_b": point["b"]}
+
+    small = Assumption("a is small", Le(a, Rational(6, 10))), Assumption("b is small", Le(b, Rational(6, 10)))
+    half = dataclasses.replace(rule(), check=dataclasses.replace(SQUARE, realise=realise), assumptions=small)
+    table = outcome_table(Trials(half, half.forms[0], half.check, 0), points())
+    assert table == {"predicted": {"happens": 4, "fails": 0}, "not predicted": {"happens": 0, "fails": 0}}
+
+
+def test_every_premise_has_to_be_fulfilled():
+    two = claim("two", Kind.RULE, Le(b, HALF), SQUARE, premises=(Le(a, HALF), Le(b, Rational(1, 5))))
+    table = outcome_table(Trials(two, two.forms[0], SQUARE, 0), points())
+    assert table == {"predicted": {"happens": 3, "fails": 0}, "not predicted": {"happens": 5, "fails": 4}}
 
 
 def test_the_verdict_on_a_rule_has_its_table_although_the_search_ends_at_the_first_failure():

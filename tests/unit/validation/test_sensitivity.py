@@ -1,15 +1,17 @@
 """Terms that matter: planted forms whose terms are needed, superfluous or out of reach; those that are shipped."""
 
+import json
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy as sp
 from sympy import Eq, Le, Max, Ne, Sum
 
 from fltheory.bounds import catalogue
 from fltheory.bounds.algebra import EE, BigO, Pos
-from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Rejected, Sweep, Sweeps
 from fltheory.bounds.quantities import family, scalar
 from fltheory.bounds.space import Integer, Real, Space
 from fltheory.bounds.symbols import k
@@ -147,6 +149,22 @@ def test_terms_stand_in_numerators_only():
     assert not shown & {"1", "c", "2"}
 
 
+def test_an_instance_that_fails_with_half_of_a_term_is_preferred_and_its_ratio_told():
+    space = Space({name: Real(0.01, 20) for name in "abx"})
+    made = claim(Le(x, a + b), instances(lambda p: {x: p["x"], a: p["a"], b: p["b"]}, space))
+    only_without, with_half = {"a": 0.125, "b": 1.0, "x": 0.5}, {"a": 10.0, "b": 1.0, "x": 11.0}
+    known = examine(
+        made, made.forms[0], memory={}, seen=(), given=[only_without, with_half], budget=0, seed=0, prove=False
+    )
+    (of_b,) = (one for one in known if one.term == "b")
+    assert (of_b.status, of_b.change, of_b.half) == (NECESSARY, "deleted", True)
+    assert of_b.ratio == pytest.approx(1.1)
+    assert {name: float(sp.Rational(value)) for name, value in of_b.parameters.items()} == with_half
+    known = examine(made, made.forms[0], memory={}, seen=(), given=[only_without], budget=0, seed=0, prove=False)
+    (of_b,) = (one for one in known if one.term == "b")
+    assert (of_b.half, of_b.ratio) == (False, pytest.approx(4.0))
+
+
 def test_a_change_that_fails_where_half_does_too_says_so():
     at = found(claim(Le(x, a + b), instances(lambda p: {x: p["a"] + p["b"], a: p["a"], b: p["b"]})))
     assert all(one.half and one.ratio > 1 for one in at.values())
@@ -280,6 +298,27 @@ def test_stored_terms_come_back_and_damaged_files_are_refused(tmp_path):
     gone = {"claims": [{"id": made.id, "forms": [{**forms[0], "verdict": "VIOLATED", "evidence": {}}]}]}
     assert known_terms.renew(gone, tmp_path) == ["planted.sensitive published: "]
     assert not path.exists()
+
+
+def test_where_there_are_no_instances_nothing_is_known_of_a_term():
+    def rejected(point):
+        raise Rejected("none")
+
+    made = claim(Le(a, c), instances(rejected), where=((c, a + b),))
+    assert {one.status for one in found(made, budget=5).values()} == {UNTESTED}
+
+
+def test_files_of_another_format_are_refused_and_main_renews(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "p.x.json"
+    for wrong in ({"format": "other", "id": "p.x"}, {"format": known_terms.FORMAT, "id": "p.y"}):
+        path.write_text(json.dumps({**wrong, "forms": []}))
+        with pytest.raises(InvalidParameter, match=r"must be of the format .* and about p\.x"):
+            known_terms.stored("p.x", tmp_path)
+    assert known_terms.main([]) == 2
+    assert "LEDGER" in capsys.readouterr().err
+    monkeypatch.setattr("fltheory.validation.ledger.load", lambda path: {"claims": []})
+    assert known_terms.main(["ledger.json"]) == 0
+    assert capsys.readouterr().out == "no difference\n"
 
 
 def test_words():

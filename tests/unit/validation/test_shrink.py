@@ -7,9 +7,9 @@ import pytest
 from sympy import Ge, Le, Rational
 
 from fltheory.bounds.claim import Instances, Kind
-from fltheory.bounds.space import Integer, Real, Space, plain
+from fltheory.bounds.space import Choice, Integer, Integers, Real, Space, plain
 from fltheory.validation.decide import check
-from fltheory.validation.shrink import _rounder_numbers, shrink
+from fltheory.validation.shrink import _resized, _rounder_numbers, shrink
 from fltheory.validation.trials import Trials
 from fltheory.validation.verdict import Counterexample
 from tests.planted import a, b, claim
@@ -34,6 +34,54 @@ def test_entries_that_have_to_agree_are_rounded_together():
 
     smallest = shrink(trials, {"n": 3, "x": np.full(3, 1.7356)}, tied)
     assert plain(smallest) == {"n": 3, "x": ["1", "1", "1"]}
+
+
+def test_words_counts_and_sizes_are_the_simplest_that_fail():
+    space = Space(
+        {
+            "n": Integer(2, 5),
+            "word": Choice(("one", "other", "third")),
+            "s": Integers(1, "n", shape=("n",)),
+            "x": Real(0, 3, shape=("n",)),
+        }
+    )
+    made = claim("simple", Kind.LEMMA, Le(a, 10), Instances(space=space, realise=lambda p: {"planted_a": 1}))
+    trials = Trials(made, made.forms[0], made.check, 0)
+    point = {"n": 4, "word": "third", "s": np.array([4, 3, 2, 4]), "x": np.full(4, 0.3)}
+
+    def small(needed):
+        return plain(shrink(trials, point, needed, effort=1))
+
+    assert small(lambda p: True) == {"n": 2, "word": "one", "s": [1, 1], "x": ["1", "1"]}
+    assert small(lambda p: p["word"] != "one" and p["n"] >= 3) == {
+        "n": 3, "word": "other", "s": [1, 1, 1], "x": ["1", "1", "1"]
+    }  # fmt: skip
+    assert small(lambda p: p["s"].sum() >= 5)["s"] == [1, 2, 2]
+    assert small(lambda p: p["s"][0] >= 2 and p["x"][1] < 1) == {"n": 2, "word": "one", "s": [2, 1], "x": ["1", "0"]}
+
+
+def test_only_counts_up_to_a_size_shrink_with_it():
+    space = Space({"n": Integer(1, 3), "s": Integers(0, "n", shape=("n",)), "t": Integers(0, 5, shape=("n",))})
+    point = {"n": 3, "s": np.array([3, 1, 0]), "t": np.array([5, 4, 0])}
+    smaller = _resized(space, point, "n", 2)
+    assert (smaller["n"], smaller["s"].tolist(), smaller["t"].tolist()) == (2, [2, 1], [5, 4])
+
+
+def test_a_size_beyond_what_is_drawn_is_halved():
+    """5000 halved again and again: 1, 2, 4, 9, ..., 625, 1250; sizes within the range are tried one by one."""
+    space = Space({"n": Integer(1, 3, furthest=5000)})
+    made = claim("far", Kind.LEMMA, Le(a, 1), Instances(space=space, realise=lambda p: {"planted_a": p["n"]}))
+    trials = Trials(made, made.forms[0], made.check, 0)
+    tried = []
+
+    def fails(least):
+        return lambda point: tried.append(point["n"]) or point["n"] >= least
+
+    assert shrink(trials, {"n": 5000}, fails(700), effort=1) == {"n": 1250}
+    assert tried == [1, 2, 4, 9, 19, 39, 78, 156, 312, 625, 1250]
+    assert shrink(trials, {"n": 5000}, fails(4000), effort=1) == {"n": 5000}
+    assert shrink(trials, {"n": 3}, fails(3), effort=1) == {"n": 3}
+    assert shrink(trials, {"n": 3}, fails(2), effort=1) == {"n": 2}
 
 
 def test_the_end_of_a_range_is_a_round_number():

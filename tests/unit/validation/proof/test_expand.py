@@ -134,6 +134,118 @@ def test_inequalities_hold_within_the_ranges() -> None:
     assert not _certified(lambda p: _values(p["y"] ** 2, p["y"] - sp.Rational(1, 10**6)), at_most)
 
 
+def test_premises_and_assumptions_about_instances_are_hypotheses() -> None:
+    """A number is at most its square where it is not positive."""
+    check = _check(lambda p: _values(p["x"], p["x"] ** 2))
+
+    def certified(**more: Any) -> bool:
+        form = Form(statement=sp.Le(out[1], out[2]), **more)
+        hypotheses = Hypotheses(assumptions=form.assumptions or (), check=check)
+        return provers.attempt("planted.form", form, hypotheses, seconds=5.0) is not None
+
+    assert not certified(assumptions=())
+    assert certified(assumptions=(), premises=(sp.Le(out[1], 0),))
+    assert certified(assumptions=(Assumption("x is not positive", sp.Le(out[1], 0)),))
+    assert not certified(assumptions=(), premises=(sp.Le(out[1], sp.Rational(1, 2)),))
+
+
+def test_an_inequality_over_functions_is_not_certified_on_those_of_the_check() -> None:
+    check = _check(lambda p: {"F": lambda k, at: at**2, "out": np.array([p["x"]], dtype=object)})
+    hypotheses = Hypotheses(assumptions=(), check=check)
+    square = Form(statement=sp.Ge(F(1, out[1]), 0, evaluate=False), assumptions=())
+    with pytest.raises(Untranslatable, match="needs all functions"):
+        provers.OnInstances().problems(square, hypotheses, {"n": 1})
+    equation = Form(statement=sp.Eq(F(1, out[1]), out[1] ** 2, evaluate=False), assumptions=())
+    assert provers.OnInstances().problems(equation, hypotheses, {"n": 1})
+    assert provers.attempt("planted.form", square, hypotheses, seconds=1.0, provers=(provers.OnInstances(),)) is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "sizes", "message"),
+    [
+        (sp.Le(c / (N - 1), 1), {"N": 1}, "not defined at these sizes"),
+        (sp.Le(k * c, 1), {}, "the index k has no range"),
+        (sp.Le(v[N - 1], c), {"N": 1}, "before the first member"),
+        (sp.Le(sp.Sum(v[k], (k, 1, N / 2)), c), {"N": 3}, "is no whole number"),
+    ],
+)
+def test_what_cannot_be_written_is_told(statement: Any, sizes: dict[str, int], message: str) -> None:
+    with pytest.raises(Untranslatable, match=message):
+        _written(statement, sizes)
+
+
+def test_sums_are_written_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expand, "MOST_TERMS", 4)
+    total = sp.Sum(v[k], (k, 1, N))
+    assert _written(sp.Le(total, c), {"N": 5}) == ["v_1 + v_2 + v_3 + v_4 + v_5 <= c"]
+    with pytest.raises(Untranslatable, match="a sum that is too long"):
+        _written(sp.Le(total, c), {"N": 6})
+
+
+def test_code_that_is_not_made_for_symbols_is_told() -> None:
+    y = sp.Symbol("y", real=True)
+
+    def broken() -> Any:
+        raise KeyError("entry")
+
+    def endless() -> Any:
+        return [n for n in range(instances.DEEPEST + 1) if y > n]
+
+    with pytest.raises(Untranslatable, match="cannot be made of symbols: 'entry'"):
+        list(instances.paths(broken))
+    with pytest.raises(Untranslatable, match=f"more than {instances.DEEPEST} comparisons"):
+        list(instances.paths(endless, most=10**6))
+
+    def refused() -> Any:
+        raise Untranslatable("no polynomial")
+
+    with pytest.raises(Untranslatable, match=r"^no polynomial$"):
+        list(instances.paths(refused))
+
+    def absent() -> Any:
+        if y > 1:
+            raise ZeroDivisionError
+        return 7
+
+    assert [result for result, _ in instances.paths(absent)] == [7]
+
+
+def test_what_declarations_say_about_the_numbers_of_an_instance() -> None:
+    y = sp.Symbol("y", real=True)
+    names = {"positive": S("p"), "nonnegative": S("q"), "probability": S("r"), "real": S("s")}
+    quantities = [scalar(f"declared_{name}", name, "number", domain=name) for name in names]
+    form = Form(statement=sp.Le(sum(quantities), c), assumptions=())
+    values = {f"declared_{name}": y + n for n, name in enumerate(names)}
+    found = [str(one) for one in instances.declared(form, {**values, "c": sp.Integer(3)})]
+    assert sorted(found) == ["y + 1 >= 0", "y + 2 <= 1", "y + 2 >= 0", "y > 0"]
+    assert list(instances.declared(form, {"declared_positive": "text", "c": lambda: 0})) == []
+
+
+def test_comparisons_that_sympy_decides_are_not_asked() -> None:
+    y = sp.Symbol("y", real=True)
+    true, false = sp.Lt(y, y + 1, evaluate=False), sp.Gt(y, y + 1, evaluate=False)
+    assert list(instances.paths(lambda: 1 if true else 2)) == [(1, ())]
+    assert list(instances.paths(lambda: 1 if false else 2)) == [(2, ())]
+
+
+def test_a_comparison_is_asked_once_and_its_opposite_follows() -> None:
+    y = sp.Symbol("y", real=True)
+
+    def compute() -> tuple[bool, ...]:
+        return bool(y > 1), bool(y > 1), bool(y <= 1), bool(sp.Lt(1, y)), bool(y > 2)
+
+    found = {result: [str(one) for one in asked] for result, asked in instances.paths(compute)}
+    assert found == {
+        (True, True, False, True, True): ["y > 1", "y > 2"],
+        (True, True, False, True, False): ["y > 1", "y <= 2"],
+        (False, False, True, False, True): ["y <= 1", "y > 2"],
+        (False, False, True, False, False): ["y <= 1", "y <= 2"],
+    }
+    with pytest.raises(Untranslatable, match="more than 3 paths"):
+        list(instances.paths(compute, most=3))
+    assert len(list(instances.paths(compute, most=4))) == 4
+
+
 def test_numbers_alone_prove_nothing() -> None:
     form = Form(statement=sp.Eq(out[1], out[2], evaluate=False), assumptions=())
     check = Instances(space=Space({"n": Integer(1, 3)}), realise=lambda p: _values(p["n"], p["n"]))
@@ -175,6 +287,34 @@ def _pairs() -> list[list[int]]:
 def test_ranges_decide(relation: Any, answer: bool | None) -> None:
     ranges = {S("x"): (sp.Integer(-1), sp.Integer(1)), S("y"): (sp.Integer(0), sp.Integer(1))}
     assert intervals.decided(relation, ranges) is answer
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "exponent", "interval"),
+    [
+        ("1/2", "2", -1, ("1/2", "2")),
+        ("-2", "-1", -1, ("-1", "-1/2")),
+        ("-1", "1/2", -1, None),
+        ("0", "1/2", -1, None),
+        ("-1", "0", -2, None),
+        ("-2", "-1/2", -2, ("1/4", "4")),
+        ("-3", "2", 2, ("0", "9")),
+        ("-3", "-2", 2, ("4", "9")),
+        ("-3", "2", 3, ("-27", "8")),
+        ("0", "2", 2, ("0", "4")),
+    ],
+)
+def test_powers_of_intervals(low: str, high: str, exponent: int, interval: Any) -> None:
+    found = intervals.enclosure(sp.Pow(S("q"), exponent), {S("q"): (sp.Rational(low), sp.Rational(high))})
+    assert found == (None if interval is None else tuple(map(sp.Rational, interval)))
+
+
+def test_sums_and_products_of_intervals() -> None:
+    ranges = {S("q"): (sp.Integer(-1), sp.Integer(2)), S("r"): (sp.Integer(-3), sp.Integer(-2))}
+    assert intervals.enclosure(S("q") * S("r"), ranges) == (-6, 3)
+    assert intervals.enclosure(S("q") - 2 * S("r") + 1, ranges) == (4, 9)
+    assert intervals.enclosure(sp.sqrt(S("q")), ranges) is None
+    assert intervals.enclosure(sp.exp(S("q")), ranges) is None
 
 
 def test_symbols_are_comparable_again_only_by_sympy() -> None:

@@ -19,6 +19,7 @@ from fltheory.validation.proof import certificate as certificates
 from fltheory.validation.proof import instances, products, provers, smt
 from fltheory.validation.proof.certificate import Certificate, Hypotheses
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
+from fltheory.validation.proof.translate import Untranslatable
 from fltheory.validation.verdict import Strength
 
 _spec = importlib.util.spec_from_file_location("planted", Path(__file__).with_name("planted.py"))
@@ -156,6 +157,102 @@ def test_parts_that_cannot_be_read_prove_nothing_and_are_no_obstacle(part: dict[
     assert provers.replay(damaged, form, _hypotheses(form)).startswith(("a part", "products of hypotheses do not"))
 
 
+@pytest.mark.parametrize(
+    ("parts", "method"),
+    [
+        ([[{}], [{}]], "identity"),
+        ([[{}, {"terms": []}], [{}]], "products of hypotheses"),
+        ([[{}], [{"halves": []}, {}]], "products of hypotheses"),
+        ([[{"weights": []}, {}]], "a semidefinite program"),
+        ([[{}, {"solvers": {"z3 4": "unsat", "cvc5 1": "unknown"}}], [{"terms": []}]],
+         "products of hypotheses and cvc5 1 and z3 4"),
+    ],
+)  # fmt: skip
+def test_certificates_say_by_which_means(parts: Any, method: str) -> None:
+    assert dataclasses.replace(_certified_triangle(), parts=parts).method == method
+
+
+@pytest.mark.parametrize("nonnegative", [set(), {0}, {0, 1}])
+def test_squares_are_multiplied_by_what_is_not_negative_only(nonnegative: set[int]) -> None:
+    ring = ring_of(["x", "y"])
+    support = {(a, b) for a in range(4) for b in range(4)}
+    found = list(products._squares(ring, support, nonnegative))
+    factors = {tuple(term["m"]) for term, _ in found}
+    assert (0, 0) in factors
+    assert all(place in nonnegative or not power % 2 for m in factors for place, power in enumerate(m))
+    assert any(m[0] % 2 for m in factors) is (0 in nonnegative)
+    assert any(m[1] % 2 for m in factors) is (1 in nonnegative)
+    for term, product in found:
+        assert products._product(Sequent(ring, tuple(
+            Fact(ring.gens[place], Sign.NONNEGATIVE) for place in nonnegative
+        ), Fact(ring.one, Sign.NONNEGATIVE)), term)[0] == product  # fmt: skip
+
+
+def test_certificates_say_why_they_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    form, found = planted.triangle(), _certified_triangle()
+
+    def refused(**changes: Any) -> str:
+        return provers.replay(dataclasses.replace(found, **changes), form, _hypotheses(form))
+
+    assert refused() == ""
+    assert refused(prover="other") == "there is no prover called 'other'"
+    assert refused(scope=[], parts=[]) == "the certificate has no cases"
+    assert refused(parts=found.parts[:-1]) == "the certificate has no cases"
+    assert refused(scope=[{"N": 5}, *found.scope[1:]]) == "the certificate is about other sizes"
+    assert refused(parts=[found.parts[0] * 2, *found.parts[1:]]) == "the certificate is about other problems"
+    assert refused(parts=[[], *found.parts[1:]]) == "the certificate is about other problems"
+
+    def untranslatable(*_: Any) -> Any:
+        raise Untranslatable("too large today")
+
+    monkeypatch.setattr(provers.Sizes, "problems", untranslatable)
+    assert refused() == "too large today"
+
+
+def _settled(problems: Any, count: int = 4, end: float = 10.0) -> list[Any]:
+    """Cases that are proved, out of some whose problems are given, two of which are required."""
+
+    class Some:
+        name, strength, means = "some", Strength.CERTIFIED, "polynomial"
+
+        @staticmethod
+        def required(scopes: Any) -> int:
+            return 2
+
+        @staticmethod
+        def problems(form: Form, hypotheses: Any, scope: Any) -> Any:
+            return problems(scope["n"])
+
+    scopes = [{"n": n} for n in range(1, count + 1)]
+    form = planted.contraction()
+    proved, parts = provers._settled(Some(), form, _hypotheses(form), scopes, time.perf_counter() + end)
+    assert len(proved) == len(parts)
+    return [scope["n"] for scope in proved]
+
+
+def test_cases_are_proved_in_order_and_all_or_enough_of_them() -> None:
+    ring = ring_of(["x"])
+    true = Sequent(ring, (), Fact(ring.gens[0] ** 2, Sign.NONNEGATIVE))
+    false = Sequent(ring, (), Fact(ring.gens[0], Sign.NONNEGATIVE))
+
+    def too_large(least: int) -> Any:
+        def problems(n: int) -> list[Sequent]:
+            if n >= least:
+                raise Untranslatable("too large")
+            return [true]
+
+        return problems
+
+    assert _settled(lambda n: [true, true]) == [1, 2, 3, 4]
+    assert _settled(lambda n: [true] if n < 4 else [true, false]) == []  # one that fails is a reason to say nothing
+    assert _settled(lambda n: []) == []  # nothing was claimed
+    assert _settled(lambda n: [] if n < 3 else [true]) == [1, 2, 3, 4]
+    assert _settled(too_large(3)) == [1, 2]
+    with pytest.raises(Untranslatable):
+        _settled(too_large(2))
+    assert _settled(lambda n: [true], end=-1.0) == []  # no time
+
+
 def test_the_order_of_the_provers() -> None:
     equation, inequality = planted.squares(), planted.contraction()
     usual = [prover.name for prover in provers.PROVERS]
@@ -254,6 +351,8 @@ def test_files(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("certified", "certain"))
     with pytest.raises(InvalidParameter, match="strength must be one of"):
         certificates.load(path)
+    path.write_text("{}")
+    assert not certificates.is_certificate(path)
     path.write_text("[]")
     assert not certificates.is_certificate(path)
     with pytest.raises(InvalidParameter, match="is no certificate"):

@@ -221,6 +221,9 @@ def test_penalties_that_are_no_numbers_are_refused() -> None:
         for weight in (sp.Symbol("l"), sp.Integer(-1), sp.Integer(0)):
             with pytest.raises(Untranslatable, match="penalties"):
                 f.elastic(x[None], x, pull=sp.Integer(1), l1=weight)
+        with pytest.raises(Untranslatable, match="penalties"):
+            f.elastic(x[None], x, pull=sp.Integer(-1), l1=sp.Integer(1))
+        f.elastic(x[None], x, pull=sp.Integer(0), l1=sp.Integer(1))  # no quadratic term
         with pytest.raises(Untranslatable, match="one coordinate"):
             psi.prox(x, sp.Integer(1))
         plain = Regulariser(l1=x, square=x, low=x, high=x, rotation=np.array([[sp.Integer(1)]]))

@@ -19,7 +19,7 @@ from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space
 from fltheory.validation.proof import provers, quadratic, worst_case
 from fltheory.validation.proof.certificate import Certificate, Hypotheses
-from fltheory.validation.proof.function_classes import any_functions
+from fltheory.validation.proof.function_classes import Answers, any_functions
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 from fltheory.validation.proof.translate import Untranslatable
 from fltheory.validation.proof.worst_case import WorstCase
@@ -317,6 +317,66 @@ def test_a_basis_has_unit_columns() -> None:
     columns = {tuple(np.round(column, 12)) for column in found.T}
     assert {(1.0, 0.0), (0.0, 1.0)} <= columns
     assert np.linalg.matrix_rank(np.vstack([found, [[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]]])) == 2
+
+
+def test_what_a_hypothesis_says_of_products() -> None:
+    ring = ring_of(["u", "v", "n"])
+    u, v, n = ring.gens
+
+    def said(polynomial: Any, sign: Sign) -> list[Fact]:
+        return worst_case._consequences(Fact(polynomial, sign), sp.Le(0, 1, evaluate=False), 2)
+
+    assert said(u - v, Sign.ZERO) == [Fact(u**2 - u * v, Sign.ZERO), Fact(u * v - v**2, Sign.ZERO)]
+    assert said(u - v, Sign.NONNEGATIVE) == []
+    assert said(u * v - n, Sign.NONNEGATIVE) == [Fact(u * v - n, Sign.NONNEGATIVE)]
+    assert said(ring(2), Sign.NONNEGATIVE) == said(ring(0), Sign.NONNEGATIVE) == said(ring(0), Sign.ZERO) == []
+    for value, sign in ((-1, Sign.NONNEGATIVE), (1, Sign.ZERO), (-1, Sign.ZERO)):
+        with pytest.raises(Untranslatable, match="an assumption fails at these parameters"):
+            said(ring(value), sign)
+
+
+def test_goals_about_vectors_become_goals_about_products() -> None:
+    u, v = sp.symbols("u v")
+
+    def goals(relation: Any) -> list[Fact]:
+        found = worst_case._sequents([], [], [relation], Answers(), [u, v], alone=False)
+        return [sequent.goal for sequent in found]
+
+    ring = ring_of(["u", "v"])
+    x, y = ring.gens
+    assert goals(sp.Eq(u, v, evaluate=False)) == [Fact(-((x - y) ** 2), Sign.NONNEGATIVE)]
+    product = x * y - 1
+    assert goals(sp.Eq(u * v, 1, evaluate=False)) == [
+        Fact(product, Sign.NONNEGATIVE), Fact(-product, Sign.NONNEGATIVE)
+    ]  # fmt: skip
+    assert goals(sp.Le(1, u * v, evaluate=False)) == [Fact(product, Sign.NONNEGATIVE)]
+    with pytest.raises(Untranslatable, match="a relation between coordinates"):
+        goals(sp.Le(u, v, evaluate=False))
+    with pytest.raises(Untranslatable, match="the code compares coordinates"):
+        list(worst_case._sequents([sp.Gt(u, v, evaluate=False)], [], [], Answers(), [u, v], alone=False))
+    with pytest.raises(Untranslatable, match="not linear in inner products"):
+        goals(sp.Le(u * v * u, 1, evaluate=False))
+
+
+def test_vectors_have_a_last_axis_without_direction() -> None:
+    made = {"d": Integer(1, 2), "x": Real(-3, 3, shape=("d",)), "y": Real(-1, 1, shape=(2, "d"))}
+    none = {"left": Real(-1, 1, shape=(1, "d")), "w": Real(0, 3, shape=("d",)), "z": Real(-1, 1, shape=("d", 2))}
+    assert worst_case._vectors(Space({**made, **none})) == ["x", "y"]
+    assert worst_case._vectors(Space({"n": Integer(1, 2), "x": Real(-3, 3, shape=("n",))})) == []
+
+
+def test_parameters_are_round_numbers_within_their_ranges() -> None:
+    def inside(low: float, high: float, share: str, log: bool = False) -> Fraction:
+        return worst_case._inside(Real(low, high, log=log), Fraction(share))
+
+    assert [inside(0, 4, share) for share in ("1", "1/2", "1/4")] == [4, 2, 1]
+    assert [inside(0, 3, share) for share in ("1/2", "1/4")] == [Fraction(3, 2), Fraction(3, 4)]
+    assert inside(1, 16, "1/2", log=True) == 4  # the middle of a wide range
+    assert inside(1, 16, "1", log=True) == 8  # three quarters of the way, away from its end
+    assert inside(1, 4, "1/2", log=True) == 2
+    assert inside(1, 4, "1", log=True) == 4
+    assert inside(2, 2, "1/2") == 2
+    assert inside(0.001, 0.002, "1/2") == Fraction(3, 2000)
 
 
 def test_squares_of_roots_and_norms() -> None:
