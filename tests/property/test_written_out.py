@@ -15,7 +15,9 @@ from fltheory.algorithms.apfl import APFL
 from fltheory.algorithms.continual import Continual
 from fltheory.algorithms.efl import EFL
 from fltheory.algorithms.fedamp import FedAMP
+from fltheory.algorithms.fedavgm import FedAvgM
 from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.fedopt import FedOpt
 from fltheory.algorithms.fen_fedavg import FedElasticNet1
 from fltheory.algorithms.fen_feddyn import FedElasticNet3
 from fltheory.algorithms.fen_scaffold import FedElasticNet2
@@ -198,6 +200,51 @@ def test_fednova(on, prox, momentum):
         b = momentum * before.b[0] + effective * direction
         close(after.b[0], b)
         close(after.w[0], start - on.rate * b)
+
+
+@few
+@given(on=federations(), momentum=st.sampled_from([0.0, 0.6]))
+def test_fedavgm(on, momentum):
+    for _, weights, everybody, before, after in rounds(FedAvgM(momentum=momentum, server_rate=0.7), on):
+        m = momentum * before.m[0] + mean_displacement(before.w[0], weights, everybody, on.rate)
+        close(after.m[0], m)
+        close(after.w[0], before.w[0] + 0.7 * m)
+
+
+@few
+@given(on=federations(), rule=st.sampled_from(["adagrad", "adam", "yogi"]), corrected=st.booleans())
+def test_fedopt(on, rule, corrected):
+    algorithm = FedOpt(
+        rule=rule, beta_1=0.8, beta_2=0.7, tau=0.05, second_start=0.01, bias_correction=corrected, server_rate=0.3
+    )
+    for index, weights, everybody, before, after in rounds(algorithm, on):
+        moved = mean_displacement(before.w[0], weights, everybody, on.rate)
+        m = 0.8 * before.m[0] + 0.2 * moved
+        v = before.v[0].copy()
+        for j, square in enumerate(moved**2):
+            if rule == "adagrad":
+                v[j] += square
+            elif rule == "adam":
+                v[j] = 0.7 * v[j] + 0.3 * square
+            else:
+                v[j] -= 0.3 * square * (1 if v[j] > square else -1)
+        rate = 0.3
+        if corrected:
+            rate *= (1.0 if rule == "adagrad" else (1 - 0.7 ** (index + 1)) ** 0.5) / (1 - 0.8 ** (index + 1))
+        close(after.m[0], m)
+        close(after.v[0], v)
+        close(after.w[0], before.w[0] + rate * m / (v**0.5 + 0.05))
+
+
+def mean_displacement(start, weights, everybody, rate):
+    """Return the weighted mean of how far plain local steps take the clients."""
+    moved = np.zeros_like(start)
+    for weight, client in zip(weights, everybody, strict=True):
+        w = start
+        for k in range(client.steps):
+            w = w - rate * client.noisy(w, k)
+        moved = moved + weight * (w - start)
+    return moved
 
 
 def cut(moved, epsilon):
