@@ -141,3 +141,16 @@ def test_curvatures_must_be_positive(field):
     given = {"left": ones, "right": ones, "centre": 0 * ones, "width": [0.0], "noise_sq": ones, "start": [0.0]}
     with pytest.raises(fl.InvalidParameter, match=f"BentQuadratic.{field} must be positive curvatures"):
         BentQuadratic(**{**given, field: 0 * ones})
+
+
+def test_the_bent_valley_is_the_one_of_its_parameters():
+    """Three axes, or four: the first two are quadratic, the third bends from ``H/4`` to ``H/2``."""
+    for nu, left, right, noise in (
+        (None, [0.5, 8.0, 2.0], [0.5, 8.0, 4.0], [0.0, 0.0, 9.0]),
+        (5.0, [0.5, 8.0, 2.0, 5.0], [0.5, 8.0, 4.0, 5.0], [0.0, 0.0, 4.5, 4.5]),
+    ):
+        valley = fl.bent_valley(H=8.0, mu=0.5, distance=6.0, sigma=3.0, num_clients=2, nu=nu)
+        np.testing.assert_array_equal(valley.left, [left, left])
+        np.testing.assert_array_equal(valley.right, [right, right])
+        np.testing.assert_allclose(valley.noise_sq, [noise, noise])
+        assert np.linalg.norm(valley.objective().w_star - valley.start) == pytest.approx(6.0)
