@@ -15,17 +15,22 @@ from fltheory.algorithms.apfl import APFL
 from fltheory.algorithms.continual import Continual
 from fltheory.algorithms.efl import EFL
 from fltheory.algorithms.fedamp import FedAMP
+from fltheory.algorithms.fedavgm import FedAvgM
+from fltheory.algorithms.fedgate import FedGATE
 from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.fedopt import FedOpt
 from fltheory.algorithms.fen_fedavg import FedElasticNet1
 from fltheory.algorithms.fen_feddyn import FedElasticNet3
 from fltheory.algorithms.fen_scaffold import FedElasticNet2
 from fltheory.algorithms.mime import Mime
 from fltheory.algorithms.mimelite import MimeLite
 from fltheory.algorithms.minibatch_sgd import MinibatchSGD
+from fltheory.algorithms.pfedme import PFedMe
 from fltheory.algorithms.ruan import Ruan
+from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.algorithms.signsgd import SignSGD
 from fltheory.algorithms.vrl_sgd import VRLSGD
-from tests.federations import begin, close, federations, one_round, run
+from tests.federations import begin, close, federations, one_round, run, with_draws
 
 few = settings(deadline=None, max_examples=15)
 
@@ -198,6 +203,109 @@ def test_fednova(on, prox, momentum):
         b = momentum * before.b[0] + effective * direction
         close(after.b[0], b)
         close(after.w[0], start - on.rate * b)
+
+
+@few
+@given(on=federations(), momentum=st.sampled_from([0.0, 0.6]))
+def test_fedavgm(on, momentum):
+    for _, weights, everybody, before, after in rounds(FedAvgM(momentum=momentum, server_rate=0.7), on):
+        m = momentum * before.m[0] + mean_displacement(before.w[0], weights, everybody, on.rate)
+        close(after.m[0], m)
+        close(after.w[0], before.w[0] + 0.7 * m)
+
+
+@few
+@given(on=federations(), rule=st.sampled_from(["adagrad", "adam", "yogi"]), corrected=st.booleans())
+def test_fedopt(on, rule, corrected):
+    algorithm = FedOpt(
+        rule=rule, beta_1=0.8, beta_2=0.7, tau=0.05, second_start=0.01, bias_correction=corrected, server_rate=0.3
+    )
+    for index, weights, everybody, before, after in rounds(algorithm, on):
+        moved = mean_displacement(before.w[0], weights, everybody, on.rate)
+        m = 0.8 * before.m[0] + 0.2 * moved
+        v = before.v[0].copy()
+        for j, square in enumerate(moved**2):
+            if rule == "adagrad":
+                v[j] += square
+            elif rule == "adam":
+                v[j] = 0.7 * v[j] + 0.3 * square
+            else:
+                v[j] -= 0.3 * square * (1 if v[j] > square else -1)
+        rate = 0.3
+        if corrected:
+            rate *= (1.0 if rule == "adagrad" else (1 - 0.7 ** (index + 1)) ** 0.5) / (1 - 0.8 ** (index + 1))
+        close(after.m[0], m)
+        close(after.v[0], v)
+        close(after.w[0], before.w[0] + rate * m / (v**0.5 + 0.05))
+
+
+@few
+@given(on=federations(), reset=st.booleans())
+def test_pfedme(on, reset):
+    algorithm = PFedMe(attraction=4.0, inner_steps=3, inner_rate=0.06, reset_inner=reset, server_mix=0.8)
+    for _, weights, everybody, before, after in rounds(algorithm, on):
+        start, moved = before.w[0], np.zeros(on.problem.dim)
+        for i, (weight, client) in enumerate(zip(weights, everybody, strict=True)):
+            local = theta = start
+            for k in range(client.steps):
+                theta = local if reset else theta
+                for _ in range(3):
+                    theta = theta - 0.06 * (client.noisy(theta, k) + 4.0 * (theta - local))
+                local = local - on.rate * 4.0 * (local - theta)
+            moved = moved + weight * (local - start)
+            close(after.theta[0, i], theta if client.steps else before.theta[0, i])
+        close(after.w[0], start + 0.8 * moved)
+
+
+@few
+@given(on=federations())
+def test_fedgate(on):
+    for index, weights, everybody, before, after in rounds(FedGATE(server_rate=0.8), on):
+        start, moved = before.w[0], np.zeros(on.problem.dim)
+        paths, present = {}, on.problem.weights * (on.steps[index] > 0)
+        for i, (weight, client) in enumerate(zip(weights, everybody, strict=True)):
+            w = start
+            for k in range(client.steps):
+                w = w - on.rate * (client.noisy(w, k) - before.delta[0, i])
+            moved = moved + weight * (w - start)
+            if client.steps:
+                paths[i] = (start - w) / (on.rate * client.steps)
+        mean = sum(present[i] * path for i, path in paths.items()) / present.sum()
+        for i, path in paths.items():
+            close(after.delta[0, i], before.delta[0, i] + path - mean)
+        close(after.w[0], start + 0.8 * moved)
+
+
+@few
+@given(on=federations(), probability=st.sampled_from([0.3, 0.8]))
+def test_scaffnew(on, probability):
+    algorithm, p = Scaffnew(probability=probability), on.problem.weights
+    for index, _, everybody, before, after in rounds(algorithm, on):
+        coins = with_draws(algorithm, on.work(index)).draws["communicate"][0]
+        x, h = list(before.x[0]), list(before.h[0])
+        for k in range(on.local_steps):
+            working = [i for i, client in enumerate(everybody) if client.steps > k]
+            for i in working:
+                x[i] = x[i] - on.rate * (everybody[i].noisy(x[i], k) - h[i])
+            if coins[k] and working:
+                mean = sum(p[i] * x[i] for i in working) / sum(p[i] for i in working)
+                for i in working:
+                    h[i] = h[i] + probability / on.rate * (mean - x[i])
+                    x[i] = mean
+        close(after.x[0], x)
+        close(after.h[0], h)
+        close(after.w[0], sum(share * one for share, one in zip(p, x, strict=True)))
+
+
+def mean_displacement(start, weights, everybody, rate):
+    """Return the weighted mean of how far plain local steps take the clients."""
+    moved = np.zeros_like(start)
+    for weight, client in zip(weights, everybody, strict=True):
+        w = start
+        for k in range(client.steps):
+            w = w - rate * client.noisy(w, k)
+        moved = moved + weight * (w - start)
+    return moved
 
 
 def cut(moved, epsilon):

@@ -155,6 +155,25 @@ def test_the_objective_is_the_expected_loss_under_drift(make_problem: Any, model
     assert sigma_sq[0] == pytest.approx(noise, rel=1e-12)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_the_proximal_point_of_what_has_overflowed_is_not_a_number(make_problem: Any, bad: float) -> None:
+    """A run that leaves the range of floating point is reported as divergence, not as a solver that failed."""
+    oracle = make_problem(2).reference_oracle(seed=0, replicates=range(2))
+    anchor = np.zeros((2, 1, oracle.dim))
+    anchor[1, 0, 0] = bad
+    for terms in ({"anchor": anchor}, {"anchor": np.zeros_like(anchor), "linear": anchor}):
+        assert np.isnan(oracle.prox(pull=1.0, **terms)[1]).all()
+        assert oracle.prox(pull=1.0, **terms).shape == (2, 3, oracle.dim)
+
+
+@pytest.mark.parametrize("name", ["round_drift_sq", "fresh_drift_sq"])
+def test_drifts_are_not_negative(make_problem: Any, name: str) -> None:
+    assert getattr(make_problem(2, **{name: 0.0}), name) == 0.0
+    for value in (-1e-9, np.nan, np.inf):
+        with pytest.raises(InvalidParameter, match=rf"{name} must be a number in \[0, inf\], got {name}="):
+            make_problem(2, **{name: value})
+
+
 def test_curvatures_and_their_products(make_problem: Any) -> None:
     problem = make_problem(2)
     oracle = problem.reference_oracle(seed=0, replicates=range(2))

@@ -164,3 +164,8 @@ def test_cases_of_by_size_count_the_way_there():
 def test_refused(build, message):
     with pytest.raises(InvalidParameter, match=message):
         build()
+
+
+def test_who_is_asked_is_certain_for_one_member_or_probability_one():
+    for probability, members, everybody in ((0.3, 1, True), (0.3, 2, False), (1.0, 2, True), (1.0, 5, True)):
+        assert Bernoulli(probability=probability).asks_all(members) is everybody

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter, NotApplicable
-from fltheory.logistic import LogisticProblem, Samples, controlled_logistic
+from fltheory.logistic import LogisticProblem, Samples, ball, controlled_logistic
 from fltheory.logistic.constants import variances
+from fltheory.logistic.model import LogisticLoss
 from fltheory.problems.problem import Origin, constants_on_ball
 from fltheory.quadratic import Quadratic, client_quadratics, noisy_quadratic
 from fltheory.quadratic.ball import largest_on_ball
@@ -117,6 +118,16 @@ def test_one_sample_attains_mu_L_and_the_gradient_bound(radius: float) -> None:
     assert line.constants_on_ball(radius, np.zeros(1))["mu"].value == pytest.approx(attained, rel=1e-12)
     _, sigma_sq, _ = moments(problem, 1, -radius * x[0])
     assert sigma_sq <= known["sigma_sq"].value[1] <= 2.0 * sigma_sq
+
+
+def test_far_away_the_residual_of_soft_labels_is_that_of_the_farthest_corner() -> None:
+    """No probabilities are farther from a law of labels than one of the corners of the simplex."""
+    rng = np.random.default_rng(2)
+    law, features = rng.dirichlet(np.ones(3), size=5), rng.standard_normal((5, 2))
+    loss = LogisticLoss(features=features, targets=law, weights=np.full(5, 0.2), l2=0.1)
+    bounds = ball._softmax(loss, np.zeros(6), np.full(5, 1e3))
+    corners = np.linalg.norm(np.eye(3)[None] - law[:, None], axis=2).max(axis=1)
+    assert bounds.residual == pytest.approx(corners, rel=1e-12)
 
 
 def test_local_strong_convexity_exceeds_the_regularisation() -> None:

@@ -141,3 +141,28 @@ def test_curvatures_must_be_positive(field):
     given = {"left": ones, "right": ones, "centre": 0 * ones, "width": [0.0], "noise_sq": ones, "start": [0.0]}
     with pytest.raises(fl.InvalidParameter, match=f"BentQuadratic.{field} must be positive curvatures"):
         BentQuadratic(**{**given, field: 0 * ones})
+
+
+def test_the_bent_valley_is_the_one_of_its_parameters():
+    """Three axes, or four: the first two are quadratic, the third bends from ``H/4`` to ``H/2``."""
+    for nu, left, right, noise in (
+        (None, [0.5, 8.0, 2.0], [0.5, 8.0, 4.0], [0.0, 0.0, 9.0]),
+        (5.0, [0.5, 8.0, 2.0, 5.0], [0.5, 8.0, 4.0, 5.0], [0.0, 0.0, 4.5, 4.5]),
+    ):
+        valley = fl.bent_valley(H=8.0, mu=0.5, distance=6.0, sigma=3.0, num_clients=2, nu=nu)
+        np.testing.assert_array_equal(valley.left, [left, left])
+        np.testing.assert_array_equal(valley.right, [right, right])
+        np.testing.assert_allclose(valley.noise_sq, [noise, noise])
+        assert np.linalg.norm(valley.objective().w_star - valley.start) == pytest.approx(6.0)
+
+
+def test_the_bent_valley_with_pulls_starts_at_its_distance():
+    """The bent axis and that of the pulls start at their minimiser, the others half of the distance away."""
+    for nu, axes in ((None, 2), (5.0, 3)):
+        valley = fl.bent_valley_with_pulls(H=8.0, mu=0.5, distance=6.0, sigma=3.0, zeta=2.0, num_clients=3, nu=nu)
+        np.testing.assert_array_equal(valley.start, [0.0, 3.0, 3.0, 0.0, *[3.0] * (axes - 2)])
+        np.testing.assert_array_equal(valley.left[:, 3], [8.0, 4.0, 8.0])
+        np.testing.assert_array_equal(valley.right[:, 0], 2 * valley.left[:, 0])
+        np.testing.assert_array_equal(valley.right[:, 1:], valley.left[:, 1:])
+        pulls = -valley.left[:, 3] * valley.centre[:, 3]
+        np.testing.assert_allclose(pulls, [-2.0, 2.0, 0.0])

@@ -190,6 +190,10 @@ def test_bands_of_huge_values_are_those_of_small_ones(power):
     values = np.array([[1.0, 2.0], [1.5, 4.0], [0.5, 3.0]])
     half = simultaneous_half_width(values * 10.0**power, 0.99)
     np.testing.assert_allclose(half / 10.0**power, simultaneous_half_width(values, 0.99), rtol=1e-12)
+    # Every column has a scale of its own.
+    powers = np.array([-100.0, power])
+    mixed = simultaneous_half_width(values * 10.0**powers, 0.99)
+    np.testing.assert_allclose(mixed / 10.0**powers, simultaneous_half_width(values, 0.99), rtol=1e-12)
 
 
 def test_columns_are_means_with_their_bands():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fltheory import Experiment, Participation, Record, client_quadratics, noisy_quadratic, simulate
+from fltheory._internal import seeding
 from fltheory.algorithms.apfl import APFL
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
@@ -51,6 +52,20 @@ def test_same_bits_for_any_number_of_threads(algorithm):
     assert one.provenance["steps"].startswith(AT_ONCE)
     assert all(np.array_equal(one.curve(name), two.curve(name)) for name in one.curves())
     assert len(np.unique(one.gap[:, -1])) == 1500
+
+
+def test_rounds_at_once_have_random_numbers_of_their_own(monkeypatch):
+    """They share none with the noise of single steps, nor with runs of another seed."""
+    asked = []
+    keys = seeding.replicate_keys
+
+    def noted(seed, purpose, replicates):
+        asked.append((seed, purpose.name))
+        return keys(seed, purpose, replicates)
+
+    monkeypatch.setattr(seeding, "replicate_keys", noted)
+    run(experiment_of(), seed=5)
+    assert set(asked) == {(5, "COLLAPSED")}
 
 
 def test_more_replicates_extend_a_run():

@@ -182,6 +182,19 @@ def test_a_wrong_claim_to_be_affine_is_caught_and_the_field_named():
     assert simulate(experiment_of(problem_of("rotated", 3), Liar(size=0.0)), engine="exact").exact
 
 
+class Forgetful(Liar):
+    """The field is said to follow a schedule, and follows the model a little."""
+
+    memory: ClassVar[tuple[str, ...]] = ("extra",)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-10])
+def test_memory_that_follows_the_model_is_caught_however_small_it_is(size):
+    with pytest.raises(NotAffine, match=r"state field 'extra' does not respond affinely"):
+        simulate(experiment_of(problem_of("rotated", 3), Forgetful(size=size)), engine="exact")
+    assert simulate(experiment_of(problem_of("rotated", 3), Forgetful(size=0.0)), engine="exact").exact
+
+
 def test_variance_of_one_client_by_formula():
     r"""SGD on ``h w^2/2``: ``var_t = v (1 - m^{2Kt}) / (1 - m^2)`` with ``m = 1 - eta h`` and ``v = eta^2 s``."""
     h, eta, steps, rounds, sigma_sq = 2.0, 0.1, 3, 5, 0.4
