@@ -18,7 +18,7 @@ import numpy as np
 from fltheory.algorithms.ruan import Ruan
 from fltheory.bounds.algebra import Env
 from fltheory.bounds.flexible_participation import experiments
-from fltheory.bounds.flexible_participation.observed import independent_noise, law, named, stationary
+from fltheory.bounds.flexible_participation.observed import independence, independent_noise, law, named, stationary
 from fltheory.bounds.flexible_participation.observed import setting as scheme_setting
 from fltheory.bounds.observation import Facts, Observation
 from fltheory.bounds.quantities import scalar
@@ -118,7 +118,8 @@ def remaining(row: Observation) -> Observation:
         off = facts.problem.objective(weights).w_star - facts.require("w_star")["w_star"]
         last = facts.run.curve("distance_sq").mean(axis=0)[-1]
         facts.keep("distance_sq", float(last), Origin.MEASURED, "after the last round of the run, for comparison")
-        return {**named(scheme_setting(facts)), "tau": np.array([facts.rounds]), "limit": np.array([off @ off])}
+        rounds = {"tau": np.array([facts.rounds]), "dependence": independence(facts)}
+        return {**named(scheme_setting(facts)), **rounds, "limit": np.array([off @ off])}
 
     return replace(row, quantities=read, about=about, record={})
 
@@ -129,7 +130,8 @@ def approach(row: Observation) -> Observation:
     def read(facts: Facts) -> Env:
         limit = facts.problem.objective(_average_weights(facts)).w_star
         away = distances(limit, facts.run)
-        return {**named(scheme_setting(facts)), "tau": np.arange(1, len(away)), "distance_sq_limit": away[1:]}
+        rounds = {"tau": np.arange(1, len(away)), "dependence": independence(facts)}
+        return {**named(scheme_setting(facts)), **rounds, "distance_sq_limit": away[1:]}
 
     return replace(row, quantities=read, about=about, record={"moments": True})
 

@@ -20,7 +20,10 @@ follows since :math:`\gamma \ge 1` and is claimed too.
 
 What the steps need: :math:`S \le \theta E`, a consequence of Assumption 3.5, so that :math:`\gamma \ge 4E`; then the
 contraction factor is positive and :math:`\frac{\tau E + \gamma + E}{2(\tau E + \gamma)} \le 1`. Everything rests on
-(62), which is a claim of its own.
+(62), which is a claim of its own, and on participation that does not depend on the model: only then does its
+expectation have :math:`S\,\Delta_\tau` for :math:`\mathbb E[\sum_kp_\tau^ks_\tau^k\,\bar\Delta_{\tau E}]`. The paper
+does not list that. Without it (``published@any-dependence``) the first link fails: two outcomes are enough, with the
+model far from the minimiser where little is done. The corrected form is the published one with that assumption.
 
 As in Theorem 3.1, :math:`D = 64E \sum_k \mathbb E[p_\tau^k s_\tau^k] \Gamma_k / (\mu S)`.
 
@@ -36,7 +39,9 @@ from typing import Any
 
 from sympy import Ge, Le, Max, Rational
 
+from fltheory.bounds.algebra import EE
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.flexible_participation.experiments import INDEPENDENT
 from fltheory.bounds.flexible_participation.symbols import (
     D,
     Delta_later,
@@ -52,15 +57,25 @@ from fltheory.bounds.flexible_participation.symbols import (
     theta,
     z_tau,
 )
-from fltheory.bounds.ruan._induction import CONSTANTS, DISTANCES, fulfilled
+from fltheory.bounds.ruan._induction import (
+    CONSTANTS,
+    DISTANCES,
+    OUTCOMES,
+    any_dependence,
+    fulfilled,
+    gap_given,
+    jointly,
+    work,
+)
 from fltheory.bounds.ruan.theorem_3_1 import GAMMA
-from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.bounds.space import Integer, Parameter, Params, Real, Space
 from fltheory.bounds.symbols import E, eta, mu, tau
 
 at = tau * E + gamma
 unit = 16 * E / (mu * mean_ps)
 bound = (M_tau * D + V) / at
 recursion = (1 - mu * eta * mean_ps / 8) * Delta_now + eta**2 * mean_B + 2 * eta * z_tau * mean_ps_Gamma
+given = recursion + mu * eta / 8 * (mean_ps * Delta_now - EE(work * gap_given))
 definitions = (
     (gamma, GAMMA),
     (eta, unit / at),
@@ -83,9 +98,30 @@ def realise(point: Params) -> dict[str, Any]:
         "tau": point["tau"],
         "mean_ps": point["theta"] * point["E"] * point["activity"],
         "mean_B": point["B"],
+        "dependence": 0,
     }
     return fulfilled(point, env, definitions, bound, recursion)
 
+
+def dependent(point: Params) -> dict[str, Any]:
+    """Return the same with two outcomes, in which distance and work may depend on each other."""
+    works = point["works"]
+    made = realise(type(point)({**point, "activity": (works[0] + works[1]) / 2}))
+    return {**jointly(point, made, given), "dependence": 1}
+
+
+SPACE: dict[str, Parameter] = {**CONSTANTS, **DISTANCES, "tau": Integer(0, 30), "B": Real(0, 10000)}
+
+links = (
+    Ge(V / gamma**2, Delta_start),
+    Le(Delta_start, V / gamma),
+    Le(Delta_later, first),
+    Le(first, second),
+    Le(bracket, 0),
+    Le(second, third),
+    Le(third, last),
+)
+ASSUMPTIONS = (Assumption("bounded coefficients (3.5), summed", Le(mean_ps, theta * E)), INDEPENDENT)
 
 claim = Claim(
     id="ruan.eq-63",
@@ -94,32 +130,29 @@ claim = Claim(
     citation=Citation("ruan", "appendix A.2, (63)"),
     forms=(
         Form(
-            statement=(
-                Ge(V / gamma**2, Delta_start),
-                Le(Delta_start, V / gamma),
-                Le(Delta_later, first),
-                Le(first, second),
-                Le(bracket, 0),
-                Le(second, third),
-                Le(third, last),
-            ),
+            statement=links,
             where=definitions,
             premises=(Le(Delta_now, bound), Le(Delta_later, recursion)),
             note="all links; V_0 is read as V, and the start that the induction needs is claimed as well",
         ),
-    ),
-    assumptions=(Assumption("bounded coefficients (3.5), summed", Le(mean_ps, theta * E)),),
-    uses=("ruan.eq-62",),
-    check=Instances(
-        space=Space(
-            {
-                **CONSTANTS,
-                **DISTANCES,
-                "tau": Integer(0, 30),
-                "activity": Real(0.001, 1, log=True),
-                "B": Real(0, 10000),
-            }
+        Form(
+            variant="published@any-dependence",
+            statement=links,
+            where=definitions,
+            premises=(Le(Delta_now, bound), *any_dependence(mean_ps, Delta_now, Delta_later, given)),
+            assumptions=ASSUMPTIONS[:1],
+            check=Instances(space=Space({**SPACE, **OUTCOMES}), realise=dependent),
+            note="no assumption on correlations, as appendix A.2 has it",
         ),
-        realise=realise,
+        Form(
+            variant="corrected",
+            statement=links,
+            where=definitions,
+            premises=(Le(Delta_now, bound), Le(Delta_later, recursion)),
+            note="participation does not depend on the model",
+        ),
     ),
+    assumptions=ASSUMPTIONS,
+    uses=("ruan.eq-62",),
+    check=Instances(space=Space({**SPACE, "activity": Real(0.001, 1, log=True)}), realise=realise),
 )

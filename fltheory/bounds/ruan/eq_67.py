@@ -36,6 +36,9 @@ Then the last equality is the definition, and the links before it are :math:`x^2
 maximum: with equality in (62) the old :math:`V_\tau` only shrinks by the factor :math:`1 - E^2/x^2` in a round, and
 the product of these factors over all rounds, which telescopes, is :math:`1 - E/\gamma \ge \frac34`.
 
+As in (63), the recursion in expectation needs participation that does not depend on the model; the paper does not list
+it.
+
 Instances: up to four rounds with free :math:`S_t \le \theta E` and :math:`\mathbb E[B_t]`; :math:`\Delta_\tau` and
 :math:`\Delta_{\tau+1}` are any share of what the premises allow.
 
@@ -51,6 +54,7 @@ from sympy import Eq, Le, Max, Sum
 
 from fltheory.bounds.algebra import Smallest
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.flexible_participation.experiments import INDEPENDENT
 from fltheory.bounds.flexible_participation.symbols import (
     D,
     Delta_later,
@@ -126,6 +130,7 @@ def realise(definitions: tuple[Any, ...], point: Params) -> dict[str, Any]:
         "mean_ps_at": sums,
         "mean_ps_min": min(sums),
         "mean_B_at": point["B"],
+        "dependence": 0,
         "D": 64 * point["E"] * point["Gamma"] / (point["mu"] * sums[-2]),
     }
     return fulfilled(point, env, definitions, bound, recursion)
@@ -191,6 +196,7 @@ claim = Claim(
     assumptions=(
         Assumption("bounded coefficients (3.5), summed", Le(S[t], theta * E), over=((t, 0, tau + 1),)),
         Assumption("D covers the round", Le(64 * E * mean_ps_Gamma / (mu * S[tau]), D)),
+        INDEPENDENT,
     ),
     uses=("ruan.eq-62",),
     check=checked(largest),

@@ -27,6 +27,11 @@ since :math:`\frac{Na-1}{N-1} \le a \le 1` and :math:`\|\nabla F_k(w^*)\|^2 \le 
 without :math:`G` in the constant: :math:`N` in place of :math:`N^2`, and a rate that vanishes with noise and
 heterogeneity.
 
+The proof uses that participation is independent over rounds, which appendix A.2 denies to need. Without it
+(``published@any-dependence``) the rate is false: let a coin decide once which of two clients works
+(:mod:`~fltheory.bounds.ruan._dependence`). Each works half of the time, so participation is homogeneous, but runs go to
+the minimiser of one client.
+
 Instances: every client is complete with probability :math:`q`, drawn anew while nobody is; sweeps of :math:`\tau`,
 :math:`\sigma^2`, :math:`\Gamma`, :math:`N` and :math:`1/q`, in exact expectation.
 
@@ -42,10 +47,12 @@ from sympy import Le, Min, Sum
 
 from fltheory.bounds.algebra import EE, BigO
 from fltheory.bounds.claim import Citation, Claim, Form, Kind, Sweep
+from fltheory.bounds.flexible_participation.experiments import INDEPENDENT
 from fltheory.bounds.flexible_participation.observed import table_row
 from fltheory.bounds.flexible_participation.symbols import distance, s_drawn
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.ruan import theorem_3_1
+from fltheory.bounds.ruan._dependence import any_dependence
 from fltheory.bounds.ruan._rates import BASE, MEANS, STEPS, Gamma_all, growing, rates, sigma_bar_sq
 from fltheory.bounds.space import Params
 from fltheory.bounds.symbols import N, k, tau
@@ -76,16 +83,18 @@ def inverse_complete(point: Params, env: Any) -> float:
 base = {**BASE, "rarely": 2.0}
 definitions = (*MEANS, (over_complete, EE(1 / Sum(Min(s_drawn[k], 1), (k, 1, N)))))
 
+published = Form(
+    statement=Le(distance, BigO((N**2 * over_complete + sigma_bar_sq + Gamma_all) / tau)), where=definitions
+)
+
 claim = Claim(
     id="ruan.table-1-A-homogeneous",
     kind=Kind.RATE,
     title="scheme A, homogeneous participation: rate",
     citation=Citation("ruan", "Corollary 4.0.1, Table 1"),
     forms=(
-        Form(
-            statement=Le(distance, BigO((N**2 * over_complete + sigma_bar_sq + Gamma_all) / tau)),
-            where=definitions,
-        ),
+        published,
+        any_dependence(published, share=1.0),
         Form(
             variant="sharp",
             statement=Le(distance, BigO(N * over_complete * (sigma_bar_sq + Gamma_all) / tau)),
@@ -93,6 +102,7 @@ claim = Claim(
             note="N in place of its square, times noise and heterogeneity in place of the gradient bound",
         ),
     ),
+    assumptions=(INDEPENDENT,),
     uses=("ruan.theorem-3.1", "ruan.eq-68", "ruan.eq-69", "ruan.eq-70"),
     check=rates(
         "A",

@@ -16,12 +16,16 @@ convexity of :math:`\sum_k a_k F_k` gives 2 in place of 64.
 Instances: up to three clients with quadratics of different curvature and step laws of two values each, absent clients
 among them, with moments enumerated; for ``sharp@limit`` runs, see :mod:`~fltheory.bounds.ruan._rates`.
 
+Participation is independent over rounds, an assumption that the paper does not list; see
+:mod:`~fltheory.bounds.ruan._dependence` for rates that fail without it.
+
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.2.
 """
 
 from __future__ import annotations
 
 from fltheory.bounds.claim import Citation, Claim, Kind
+from fltheory.bounds.flexible_participation.experiments import INDEPENDENT
 from fltheory.bounds.ruan import _limit, _rates
 
 claim = Claim(
@@ -30,6 +34,7 @@ claim = Claim(
     title="scheme B, heterogeneous participation: remaining distance",
     citation=Citation("ruan", "Corollary 4.0.1, Table 1"),
     forms=_rates.limit_forms("B"),
+    assumptions=(INDEPENDENT,),
     uses=("ruan.theorem-3.1",),
     check=_rates.limits("B"),
     observation=_limit.remaining(_rates.heterogeneous("B")),

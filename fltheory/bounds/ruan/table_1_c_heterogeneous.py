@@ -54,6 +54,9 @@ been at the level of its fluctuations; their ratio grows up to there and is flat
 :math:`1/\iota` ends at :math:`2.7\cdot10^8`, well beyond. The sweep of :math:`1/A` has equal data. Inactivity that
 stops after some rounds is not swept.
 
+Participation is independent over rounds, an assumption that the paper does not list; see
+:mod:`~fltheory.bounds.ruan._dependence` for rates that fail without it.
+
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.3.
 """
 
@@ -66,6 +69,7 @@ from sympy import Le, Max, Min, Sum
 
 from fltheory.bounds.algebra import EE, BigO, Smallest
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.experiments import INDEPENDENT
 from fltheory.bounds.flexible_participation.observed import table_row
 from fltheory.bounds.flexible_participation.symbols import D, distance, mean_ps, s_drawn
 from fltheory.bounds.quantities import family, scalar
@@ -155,6 +159,7 @@ claim = Claim(
         ),
         limit_of_runs("C"),
     ),
+    assumptions=(INDEPENDENT,),
     uses=("ruan.theorem-3.1", "ruan.eq-77", "ruan.eq-78", "ruan.eq-79", "ruan.eq-80"),
     check=rates(
         "C",

@@ -23,6 +23,9 @@ rounds in proportion to the inverse of that fraction, as is the offset of the le
 :mod:`~fltheory.bounds.ruan._rates`. The sharp
 form is not swept in :math:`\Gamma`, whose part dies out with :math:`\tau` only.
 
+Participation is independent over rounds, an assumption that the paper does not list; see
+:mod:`~fltheory.bounds.ruan._dependence` for rates that fail without it.
+
 Source: Ruan et al., AISTATS 2021, section 4.1, Table 1, and appendix A.4.3.
 """
 
@@ -35,6 +38,7 @@ from sympy import Le
 
 from fltheory.bounds.algebra import EE, BigO
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
+from fltheory.bounds.flexible_participation.experiments import INDEPENDENT
 from fltheory.bounds.flexible_participation.observed import table_row
 from fltheory.bounds.flexible_participation.symbols import distance, s_drawn
 from fltheory.bounds.quantities import scalar
@@ -85,6 +89,7 @@ claim = Claim(
             note="heterogeneity does not matter to first order",
         ),
     ),
+    assumptions=(INDEPENDENT,),
     uses=("ruan.theorem-3.1", "ruan.eq-73", "ruan.eq-74", "ruan.eq-75", "ruan.eq-76"),
     check=runs,
     observation=table_row(theorem_3_1.GAMMA, "C", heterogeneous=False),
