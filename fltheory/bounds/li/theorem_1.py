@@ -25,8 +25,13 @@ By smoothness :math:`\mathbb E[F(w_T)] - F^* \le \frac L2\Delta_T`: a maximum in
 :math:`\frac2{\mu\gamma}` (reading ``first-rate``), :math:`x = \gamma + t - 1`, and
 :math:`\bigl(1 - \frac2x\bigr)\frac vx + \frac v{x^2} = \frac{x-1}{x^2}v \le \frac{v}{x+1}`.
 
+**Rates within a round.** Lemma 3 allows rates to fall by half from one averaging to the next. These fall less:
+:math:`\frac{\eta_{t_0}}{\eta_t} \le 1 + \frac{E-1}\gamma =: \rho` within a round, in both readings. So the sharp form
+of Lemma 3 (:mod:`~fltheory.bounds.li.lemma_3`) gives :math:`B = \sum_kp_k^2\sigma_k^2 + 6L\Gamma + 2\rho^2(E-1)^2G^2`.
+
 **Where it is tight.** Without noise, with equal clients and one local step the second term leads; it is an equality at
-the start for :math:`\mu = L`. The constant :math:`8(E-1)^2G^2` is far from attained.
+the start for :math:`\mu = L`. The constant in front of
+:math:`(E-1)^2G^2` is not attained.
 
 Source: Li, Huang, Yang, Wang, Zhang, On the convergence of FedAvg on non-IID data, ICLR 2020, Theorem 1, (4), (5).
 """
