@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sympy import Le, Max, Sum
+from sympy import Eq, Le, Max, Sum
 
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.bounds.claim import Assumption, Experiments, Form
@@ -51,10 +51,17 @@ seen_sq = scalar(
 
 GROWTH = 1 + (E - 1) / gamma
 """How much larger than the last one the rates of a round are, at most."""
+dependence = scalar("dependence", r"\rho_\xi", "correlation of the noises of two clients", domain="nonnegative")
+
 NOISE = Sum(p[k] ** 2 * sigma_sq[k], (k, 1, N))
 B_PRINTED = NOISE + 6 * L * Gamma + 8 * (E - 1) ** 2 * G_sq
 B_SHARP = NOISE + 6 * L * Gamma + 2 * GROWTH**2 * (E - 1) ** 2 * G_sq
-ASSUMPTIONS = (Assumption("bounded gradients (A4)", Le(seen_sq, G_sq), Origin.MEASURED),)
+INDEPENDENT = Assumption(
+    "noise independent over the clients (used by the proof, listed nowhere)",
+    Eq(dependence, 0, evaluate=False),
+    Origin.DECLARED,
+)
+ASSUMPTIONS = (Assumption("bounded gradients (A4)", Le(seen_sq, G_sq), Origin.MEASURED), INDEPENDENT)
 
 SCHEMES: Mapping[str, type[Selection]] = {"all": Everyone, "I": WithReplacement, "II": WithoutReplacement}
 
@@ -130,6 +137,7 @@ def quantities(facts: Facts) -> dict[Any, Any]:
         tau: np.arange(1, facts.rounds + 1),
         gap: facts.curve("gap", first=1),
         start_sq: facts.at_start("distance_sq"),
+        dependence: facts.keep("dependence", 0.0, Origin.DECLARED, "clients draw on their own, by the engines"),
     }
 
 
