@@ -17,9 +17,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sympy import Le, Max
+from sympy import Eq, Le, Max
 
-from fltheory.bounds.algebra import EE, NormSq
+from fltheory.bounds.algebra import EE, Inner, NormSq
 from fltheory.bounds.claim import Assumption, Instances
 from fltheory.bounds.fieldguide._symbols import (
     M,
@@ -32,6 +32,7 @@ from fltheory.bounds.fieldguide._symbols import (
     noise,
     risk,
     round_gap,
+    s,
     sigma_sq,
     spread,
     steps,
@@ -179,6 +180,12 @@ def rounds(*, longest: int = 1, compared: bool = False) -> Instances:
 
 
 each = ((i, 1, M),)
+INDEPENDENT = Assumption(
+    "noise independent over the clients",
+    Eq((i - s) * EE(Inner(noise[i, k], noise[s, k])), 0, evaluate=False),
+    Origin.DECLARED,
+    (*each, (s, 1, M), (k, 0, steps - 1)),
+)
 NOISE = (
     Assumption(
         "unbiased gradients",
@@ -187,6 +194,7 @@ NOISE = (
         (*each, (k, 0, steps - 1)),
     ),
     Assumption("bounded variance", Le(EE(NormSq(noise[i, k])), sigma_sq), Origin.DECLARED, (*each, (k, 0, steps - 1))),
+    INDEPENDENT,
 )
 UNIFORM = Assumption("uniform heterogeneity", Le(apart_sq[i], zeta_sq), Origin.COMPUTED, each)
 STEP = Assumption("step size", Le(eta, 1 / (4 * L)))

@@ -8,6 +8,8 @@ As published, if the variance of a stochastic gradient of client :math:`k` is at
 clients the left-hand side is :math:`(\sum_kp_k\sigma_k)^2`, which is larger. It is an assumption here; form
 ``published@any-dependence`` is without it.
 
+**Sharp form.** For uncorrelated noises it is an equation with the variances in place of their bounds.
+
 Instances: noises :math:`\pm` a vector of the client, by a coin of the client's own, or one for all.
 
 Source: Li et al., ICLR 2020, appendix A, Lemma 2.
@@ -60,6 +62,11 @@ claim = Claim(
     citation=Citation("li", "Lemma 2"),
     forms=(
         Form(statement=statement),
+        Form(
+            variant="sharp",
+            statement=Eq(EE(NormSq(Sum(p[k] * noise[k], (k, 1, N)))), Sum(p[k] ** 2 * EE(NormSq(noise[k])), (k, 1, N))),
+            note="an equation, with the variances themselves",
+        ),
         Form(
             variant="published@any-dependence",
             statement=statement,

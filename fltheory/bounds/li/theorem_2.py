@@ -13,7 +13,9 @@ In every round :math:`K` indices are drawn independently with the probabilities 
 its expectation, and the variance :math:`\frac1K\sum_k p_k\|w_{t+1}^k - \bar w_{t+1}\|^2`. Local models left a common
 one at most :math:`E` steps ago with rates of at most :math:`2\eta_t`, so that this is at most
 :math:`\frac4K\eta_t^2E^2G^2 = \eta_t^2C` in expectation. It adds to the one-step inequality of Theorem 1, and the
-induction there gives the maximum of the two terms with :math:`B + C` in place of :math:`B`.
+induction there gives the maximum of the two terms with :math:`B + C` in place of :math:`B`. Rates fall by
+:math:`\rho = 1 + \frac{E-1}\gamma` in a round at most, not by 2: by the sharp form of Lemma 5
+(:mod:`~fltheory.bounds.li.lemma_5`) :math:`C = \frac{\rho^2}KE^2G^2`.
 
 Source: Li et al., ICLR 2020, Theorem 2, (6).
 """

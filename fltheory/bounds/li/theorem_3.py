@@ -10,7 +10,8 @@ In every round :math:`K` of the :math:`N` clients are drawn uniformly without re
 :math:`C` the undefined :math:`0/0`; instances have at least two.
 
 **Derivation of the sharp form.** As for Theorem 2: the variance of the mean of a sample without replacement is
-:math:`\frac{N-K}{N-1}\,\frac1K\cdot\frac1N\sum_k\|w_{t+1}^k - \bar w_{t+1}\|^2`. With all clients drawn it vanishes,
+:math:`\frac{N-K}{N-1}\,\frac1K\cdot\frac1N\sum_k\|w_{t+1}^k - \bar w_{t+1}\|^2`, so that
+:math:`C = \frac{N-K}{N-1}\,\frac{\rho^2}K E^2G^2`. With all clients drawn it vanishes,
 and the bound is that of Theorem 1.
 
 Source: Li et al., ICLR 2020, Theorem 3.

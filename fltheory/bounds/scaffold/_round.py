@@ -75,8 +75,8 @@ NOISY: dict[str, Parameter] = {
     "condition": Real(2, 100, log=True),
     "S": Integer(1, 1),
     "noisy": Choice(("yes",)),
-    "step": Real(0.5, 1),
-    "eta_g": Real(1, 2),
+    "step": Real(0.2, 0.5),
+    "eta_g": Real(2, 4),
     "noise": Real(-3, 3, shape=("d",)),
 }
 
