@@ -120,11 +120,13 @@ def examine(
     found = []
     idle: list[Term] = []
     for term in terms(form):
-        if any(term.is_part_of(other) for other in idle):
-            words = "part of a term that is not known to be necessary"
-            found.append(TermResult(place=term.place, term=term.shown, status=UNTESTED, words=words))
-            continue
         attempted = Attempt(claim, term, source, points, memory=memory, seed=seed)
+        if any(term.is_part_of(other) for other in idle):
+            # Without a part of it, a term may be much smaller or larger than without the whole, or twice of it.
+            words = "part of a term that is not known to be necessary"
+            unknown = TermResult(place=term.place, term=term.shown, status=UNTESTED, words=words)
+            found.append(attempted.glance() or unknown)
+            continue
         one = attempted.outcome(budget)
         if one.status == UNTESTED and prove:
             one = attempted.proved() or one
@@ -187,6 +189,16 @@ class Attempt:
         trials = self._of(self._change)
         return self._untested(f"none of {trials.instances} instances fails with it {self._change.word}")
 
+    def glance(self) -> TermResult | None:
+        """Return that one of the first instances, or of a few of all, needs the term; ``None`` if they do not."""
+        try:
+            for change in self._changes():
+                if self.fails(change, [*self._points[:GLANCE], *self._spread()]):
+                    return self._necessary(change)
+        except (FltheoryError, ArithmeticError, LookupError, TypeError, ValueError):
+            return None
+        return None
+
     def fails(self, change: Change, points: Sequence[Params]) -> Evaluation | None:
         """Return the evaluation at the first point on which the changed form fails; ``None`` if it never does."""
         for point in points:
@@ -238,14 +250,17 @@ class Attempt:
         """Return the change that brings the form closest to failing on some of the instances seen."""
         closest: dict[Change, float] = {}
         changes = self._changes()
-        # Where a form is tight, many of its terms vanish.
-        for point in self._points[:: max(len(self._points) // GLANCE, 1)]:
+        for point in self._spread():
             usual = self._plainly.attempt(as_floats(point))
             for change in changes:
                 found = self._at(change, point)
                 if usual is not None and found is not None and found.score > usual.score:
                     closest[change] = max(closest.get(change, -np.inf), found.score)
         return max(closest, key=lambda change: closest[change], default=changes[0])
+
+    def _spread(self) -> Sequence[Params]:
+        """Return points from the tightest to the loosest: where a form is tight, many of its terms vanish."""
+        return self._points[:: max(len(self._points) // GLANCE, 1)]
 
     def _necessary(self, change: Change) -> TermResult:
         """Return that a term is necessary, if possible with an instance on which half of it is too little, too."""

@@ -240,3 +240,38 @@ def test_fast_reboot_changes_the_distance_as_derived():
         assert env["after_fast_sq"] - env["after_plain_sq"] == pytest.approx(derived, rel=1e-4, abs=1e-11 * scale)
         compared += 1
     assert compared > 20
+
+
+def exclusive(source):
+    """Points of a check at which clients exclude each other and all of them work when they are asked."""
+    found = []
+    for point in drawn(source.space, 400, seed=3):
+        if point["participation"] == "exclusive" and point["N"] > 1:
+            every = np.full(point["N"], point["E"])
+            found.append(
+                {**point, "scheme": "C", **{name: every for name in point if name.startswith(("low", "high"))}}
+            )
+    return found[:5]
+
+
+@pytest.mark.parametrize("claim", [theorem_3_1.claim, eq_66.claim, corollary_3_2_1.claim], ids=lambda one: one.id)
+def test_clients_that_exclude_each_other_never_work_together(claim):
+    points = exclusive(claim.check)
+    assert points
+    for point in points:
+        run = claim.check.experiment(point)
+        weights = run.participation.objective_weights(0, run.problem.weights, run.problem.sample_counts)
+        chance, counts, _ = run.participation.outcomes(0, weights)
+        members = int(run.participation.members(0).sum())
+        assert len(chance) == members
+        np.testing.assert_allclose(chance, 1 / members)
+        assert ((counts > 0).sum(axis=1) == 1).all()
+
+
+def test_the_federation_after_a_shift_asks_as_many_clients_as_before():
+    (point, *_) = exclusive(corollary_3_2_1.claim.check)
+    run = corollary_3_2_1.claim.check.experiment(point)
+    for index in (0, point["tau_0"]):
+        problem, participation = experiments.members(run.problem, run.participation, index)
+        law = experiments.law(problem, participation, Scheme.C, index=0)
+        assert all((counts > 0).sum() == 1 for counts in law["s_drawn"])

@@ -84,6 +84,15 @@ def test_a_term_without_which_a_form_means_nothing_is_halved():
     assert "fails with half of it" in explained(whole.as_json())
 
 
+def test_a_part_may_be_needed_although_twice_of_the_whole_is_not_too_much():
+    space = Space({"a": Real(0.1, 3), "b": Real(0.1, 2)})
+    made = claim(Le(a, 20 / c + 20 / c**3), instances(numbers_without_c, space), where=((c, 3 - b),))
+    (verdict,) = check(made, effort=SENSITIVE)
+    of = {one["term"]: one for one in verdict.evidence["terms"]}
+    assert of["3 - b"]["status"] == UNTESTED
+    assert (of["- b"]["status"], of["- b"]["change"]) == (NECESSARY, "doubled")
+
+
 def test_no_proof_is_taken_for_one_of_the_form_without_the_term_if_instances_give_the_defined_value():
     """The instance gives c = a + b; without b in its definition the form is false, whatever the instance says."""
     made = claim(
