@@ -106,7 +106,7 @@ def realise(point: Params) -> dict[str, Any]:
 def dependent(point: Params) -> dict[str, Any]:
     """Return the same with two outcomes, in which distance and work may depend on each other."""
     works = point["works"]
-    made = realise(type(point)({**point, "activity": (works[0] + works[1]) / 2}))
+    made = realise({**point, "activity": (works[0] + works[1]) / 2})
     return {**jointly(point, made, given), "dependence": 1}
 
 
