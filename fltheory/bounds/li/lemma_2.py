@@ -6,8 +6,8 @@ As published, if the variance of a stochastic gradient of client :math:`k` is at
 
 **What the proof uses.** The noises of two clients are uncorrelated. A1 to A4 do not say so: with one noise for all
 clients the left-hand side is :math:`(\sum_kp_k\sigma_k)^2`, which is larger. It is an assumption here; form
-``published@any-dependence`` is without it. Clients that draw from data of
-their own are understood to draw independently, so the plain reading is the intended one.
+``published@any-dependence`` is without it. Clients that draw from data of their own are understood to draw
+independently, so the plain reading is the intended one.
 
 **Sharp form.** For uncorrelated noises it is an equation with the variances in place of their bounds.
 

@@ -12,8 +12,8 @@ Every client takes :math:`E` steps of SGD on its own objective :math:`F_k`, then
 for averaged models, :math:`T - 1 = \tau E` after :math:`\tau` rounds.
 
 **What the proof uses.** The noises of two clients are independent, which A1 to A4 do not say. It is an assumption here.
-Without it (``published@any-dependence``) the theorem is false: :mod:`fltheory.bounds.li._common_noise`. Clients that draw
-from data of their own are understood to draw independently, so the plain reading is the intended one.
+Without it (``published@any-dependence``) the theorem is false: :mod:`fltheory.bounds.li._common_noise`. Clients that
+draw from data of their own are understood to draw independently, so the plain reading is the intended one.
 
 **Derivation of the sharp form.** Write :math:`\Delta_t` for the mean squared distance of the averaged model from
 :math:`w^*`. The paper's one-step inequality is
