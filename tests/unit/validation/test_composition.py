@@ -187,4 +187,8 @@ def test_forms_that_hold_say_what_they_rest_on() -> None:
         "| `p.other` | rate | published | rests on its steps modulo p.b (not checked) |",
     ]
     assert totals(document) == {"proved": 0, "certified": 1, "modulo": 1, "none": 0}
+    broken = {**statement("bound", REFUTED, uses=("p.a",)), "id": "p.broken", "paper": "p"}
+    plain = {**statement("rule", form("published")), "id": "p.plain", "paper": "p"}
+    more = {"claims": [*_document()["claims"], broken, plain]}
+    assert totals(more) == {"proved": 0, "certified": 1, "modulo": 1, "none": 1}
     assert table({"claims": []}) == []

@@ -178,6 +178,13 @@ def test_text_of_claims_is_no_markup_in_the_table(book):
     assert line.replace("\\|", "").count("|") == 6
 
 
+def test_names_of_claims_are_code_in_the_table(book):
+    document = ledger.load(book / "ledger.json")
+    document["claims"][0]["id"] = "p.`a`|b"
+    (line,) = [line for line in ledger_text.table(document).splitlines() if line.startswith("| `p.")]
+    assert line.startswith("| `p.'a'\\|b` | ")
+
+
 def test_changed_verdicts_and_lost_forms_count_as_changes(book):
     old = ledger.load(book / "ledger.json")
     assert ledger_text.differences(old, old) == ([], False)
