@@ -340,6 +340,15 @@ def test_the_consensus_rate_of_drawn_matrices_is_that_of_expected_squares():
         assert after == pytest.approx((1 - expected) * (apart**2).sum())
 
 
+def test_the_consensus_rate_of_a_drawn_ring_is_its_squared_eigenvalue_in_expectation():
+    """A ring of five has the eigenvalue 1/3 + 2/3 cos 72 degrees next to 1; with chance 0.3 nobody communicates."""
+    drawn = fl.GossipSGD(mixing=["identity", "ring"], probabilities=[0.3, 0.7])
+    made = experiment_of(drawn)
+    facts = Facts(problem=made.problem, algorithm=made.algorithm, participation=made.participation)
+    expected = 0.7 * (1 - (1 / 3 + 2 / 3 * np.cos(2 * np.pi / 5)) ** 2)
+    assert contraction(facts) == (2, pytest.approx(expected))
+
+
 def test_draws_that_never_connect_all_clients_are_refused():
     halves = [[[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]]
     apart = fl.GossipSGD(mixing=["identity", *halves], probabilities=[0.5, 0.5])

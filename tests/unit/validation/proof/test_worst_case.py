@@ -254,6 +254,19 @@ def test_constants_beside_coordinates_need_one_dimension() -> None:
         assert (_attempted(form, check, alone=True) is not None) is certified
 
 
+def test_a_constant_is_no_vector_and_is_not_added_to_one() -> None:
+    """In more dimensions nobody knows what it would be; zero is the zero vector, and one dimension has numbers."""
+    v, w = sp.symbols("v w")
+    made = worst_case._Polynomials([v, w, sp.Symbol("unit")], 3, alone=False)
+    assert made.vector(2 * v - w) == 2 * made.vector(v) - made.vector(w)
+    assert not made.vector(sp.Integer(0))
+    for refused, words in ((sp.Integer(3), "a constant where a vector is"), (v + 1, "a constant is added to a vector")):
+        with pytest.raises(Untranslatable, match=words):
+            made.vector(refused)
+    alone = worst_case._Polynomials([v, w, sp.Symbol("unit")], 3, alone=True)
+    assert alone.vector(v + 1) == alone.vector(v) + 1
+
+
 def test_coordinates_are_compared_in_one_dimension() -> None:
     larger = _with(gap=lambda made, point: made["x"][0] if made["x"][0] > made["x_star"][0] else made["x_star"][0])
     for factor, certified in ((1, True), (1 + sp.Rational(1, 10**6), False)):
