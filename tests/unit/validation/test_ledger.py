@@ -79,6 +79,16 @@ def test_a_check_of_one_form_leaves_the_other_forms(book):
     assert changed == {("ruan.eq-71", "published")}
 
 
+def test_one_form_of_a_claim_that_is_new_is_added(book):
+    old = ledger.load(book / "ledger.json")
+    gone = {**old, "claims": old["claims"][1:]}
+    one = {**old, "claims": [{**old["claims"][0], "forms": old["claims"][0]["forms"][:1]}]}
+    found = ledger.merged(gone, one, variant="published")
+    assert [entry["id"] for entry in found["claims"]] == IDS
+    assert len(found["claims"][0]["forms"]) == 1
+    assert ledger.merged(None, one)["claims"] == one["claims"]
+
+
 def test_a_claim_without_the_form_asked_for_stays(book):
     before = ledger.load(book / "ledger.json")["claims"]
     keep(book, checked("ruan.lemma-a.2", variant="sharp@nothing"), variant="sharp@nothing")

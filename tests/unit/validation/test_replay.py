@@ -149,7 +149,7 @@ def test_a_negative_seed_is_refused(tmp_path):
         id="p.x", variant="published", parameters={}, lhs="2", rhs="1", ratio=2.0, sign=">", relation=0, where={},
         arithmetic="rational", seed=0,
     )  # fmt: skip
-    path = tmp_path / file_of("p.x", "published")
+    path = tmp_path / "new" / "folders" / file_of("p.x", "published")
     save(found, path)
     assert load(path)["seed"] == 0
     path.write_text(path.read_text().replace('"seed": 0', '"seed": -1'))

@@ -46,6 +46,7 @@ def test_what_is_stored_comes_back():
 )
 def test_values_within_the_ranges_are_read(change):
     read = read_sweep(SOURCE, {**STORED, **change})
+    assert type(read.base["rate"]) is type(change.get("rate", 3.0))
     for name, value in change.items():
         assert list(read.values) == value if name == "T" else np.all(read.base[name] == value)
 
