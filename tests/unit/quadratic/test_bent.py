@@ -166,3 +166,26 @@ def test_the_bent_valley_with_pulls_starts_at_its_distance():
         np.testing.assert_array_equal(valley.right[:, 1:], valley.left[:, 1:])
         pulls = -valley.left[:, 3] * valley.centre[:, 3]
         np.testing.assert_allclose(pulls, [-2.0, 2.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("make", "more"), [(fl.bent_valley, {}), (fl.bent_valley_with_pulls, {"zeta": 1.0})], ids=["valley", "pulls"]
+)
+def test_limits_of_the_valleys(make, more):
+    usual = {"H": 2.0, "mu": 0.1, "distance": 3.0, "sigma": 0.5, "num_clients": 2, "nu": 1.0} | more
+    limits = {
+        "H": ((2.0, 9.0), (0, -1.0, np.inf)),
+        "mu": ((1e-9, 2.0), (0, 2.1)),
+        "distance": ((1e-9, 9.0), (0, -1.0)),
+        "sigma": ((0, 9.0), (-1e-9, np.nan)),
+        "zeta": ((0, 9.0), (-1e-9, np.nan)),
+        "num_clients": ((1, 4), (0, 1.5)),
+        "nu": ((1e-9, 2.0, None), (0, 2.1)),
+    }
+    for name, (inside, outside) in limits.items():
+        if name in usual:
+            for value in inside:
+                make(**{**usual, name: value})
+            for value in outside:
+                with pytest.raises(fl.InvalidParameter, match=rf"{make.__name__}\.{name} must be"):
+                    make(**{**usual, name: value})

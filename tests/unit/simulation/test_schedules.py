@@ -9,7 +9,7 @@ from fltheory import Experiment, Participation, noisy_quadratic
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.errors import InvalidParameter
 from fltheory.participation import Arrival, Departure, Timeline
-from fltheory.simulation.schedules import Constant, Inverse, StepTable, Table, as_rate
+from fltheory.simulation.schedules import Constant, Inverse, PerStep, StepTable, Table, as_rate
 
 positive = st.floats(1e-6, 1e3)
 
@@ -43,6 +43,9 @@ def test_theorem_schedule_is_an_inverse():
         lambda: Constant(value=0),
         lambda: Constant(value=float("nan")),
         lambda: Inverse(scale=-1.0),
+        lambda: Inverse(scale=0.0),
+        lambda: PerStep(scale=0.0),
+        lambda: PerStep(scale=1.0, shift=0.0),
         lambda: Inverse(scale=1.0, shift=0.0),
         lambda: Table(values=[]),
         lambda: Table(values=[0.1, 0.0]),

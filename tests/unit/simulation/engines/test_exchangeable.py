@@ -18,7 +18,7 @@ from fltheory.simulation.engines import exact, stretches, symmetric
 from fltheory.simulation.engines.affine import Prober
 from fltheory.simulation.engines.exchangeable import ExchangeableProber
 from fltheory.simulation.engines.terms import Terms
-from fltheory.simulation.schedules import Inverse
+from fltheory.simulation.schedules import Inverse, Table
 
 AFFINE = {name: kind() for name, kind in registry.algorithms().items() if not kind().not_affine} | {
     "cfl-r sum": CFLR(form="sum"),
@@ -101,6 +101,16 @@ def test_both_ways_agree_in_other_dimensions(monkeypatch, short_runs, name, dim)
     smooth = {"mu": 5.0 if dim == 1 else 1.0, "L": 5.0, "dissimilarity": 0.0, "commuting": False}
     problem = client_quadratics(dim=dim, num_clients=3, spread=1.0, round_drift_sq=0.1, noise_sq=0.2, **smooth)
     assert_both_ways_agree(monkeypatch, experiment_of(problem, AFFINE[name]))
+    assert short_runs, "the short way was not taken"
+
+
+@pytest.mark.parametrize("name", ["scaffold", "feddyn", "vrl-sgd"])
+@pytest.mark.parametrize("problem", ["own minimisers", "one matrix"])
+def test_both_ways_agree_where_the_rate_changes_now_and_then(monkeypatch, short_runs, name, problem):
+    """What belongs to the clients is carried from one stretch of equal rounds to the next."""
+    rate = Table(values=[0.1] * 4 + [0.05] * 4 + [0.02])
+    experiment = experiment_of(PROBLEMS[problem](3), AFFINE[name], rate=rate, rounds=11, averaging=None)
+    assert_both_ways_agree(monkeypatch, experiment)
     assert short_runs, "the short way was not taken"
 
 

@@ -316,3 +316,28 @@ class TestRecording:
 def test_refusals(arguments, message):
     with pytest.raises(InvalidParameter, match=message):
         simulate(experiment_of(FedAvg()), **arguments)
+
+
+@pytest.mark.parametrize("name", ["nonzeros", "entropy"])
+def test_entries_of_messages_are_those_of_the_model_and_not_of_the_eigenbasis(name):
+    """On the way along an eigenvector only one of the rotated entries is not zero, but all entries that are sent."""
+    problem = noisy_quadratic(
+        dim=3, num_clients=2, rotated=True, noise_sq=0.0, client_drift_sq=0.0, round_drift_sq=0.0, seed=1
+    )
+    oracle = problem.compiled_oracle(seed=0, replicates=range(1), rotation_equivariant=True)
+    experiment = Experiment(
+        problem=problem,
+        algorithm=FedAvg(),
+        participation=Participation(num_clients=2, local_steps=2),
+        rounds=3,
+        rate=0.1,
+        start=problem.objective().w_star + oracle.leave(np.eye(3)[:1])[0],
+    )
+    record = Record(nonzeros=True) if name == "nonzeros" else Record(entropy_bin=0.01)
+    curves = [
+        simulate(experiment, engine=engine, replicates=1, record=record) for engine in ("reference", "monte_carlo")
+    ]
+    expected, compiled = (run.curve(name)[0] for run in curves)
+    np.testing.assert_allclose(compiled, expected, rtol=1e-9)
+    if name == "nonzeros":
+        np.testing.assert_array_equal(expected, 2 * 3 * np.arange(4))
