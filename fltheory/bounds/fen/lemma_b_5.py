@@ -51,18 +51,39 @@ Source: the paper's appendix B.2, (36) to (39).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 from sympy import Le
 
 from fltheory.bounds.claim import Citation, Claim, Form, Kind
 from fltheory.bounds.fen._feddyn import DEVIATIONS, DRIFT, STORED_DEVIATIONS, excess
 from fltheory.bounds.fen._round import one_round
 from fltheory.bounds.fen._symbols import C_old, beta, d, drift, l1, l2
+from fltheory.bounds.space import Params
 
 printed = Le(
     (1 - 5 * beta**2 / l2**2) * drift,
     10 / l2**2 * C_old + 10 * beta / l2**2 * excess + 5 * l1**2 / l2**2 * d,
 )
 without_l1 = Le((1 - 4 * beta**2 / l2**2) * drift, 8 / l2**2 * C_old + 8 * beta / l2**2 * excess)
+ONE_STEEP: Params = {
+    "P": 1,
+    "m": 3,
+    "d": 1,
+    "past": 0,
+    "who": np.zeros(0, dtype=int),
+    "beta": 1.0,
+    "centre": np.array([[0.8], [-2.0], [-2.0]]),
+    "knot": np.array([[0.0], [-1.6], [-1.6]]),
+    "left": np.ones((3, 1)),
+    "right": np.array([[1.0], [0.0], [0.0]]),
+    "start": np.array([-1.0]),
+    "l1": 0.01,
+    "l2_over_beta": 100.0,
+}
+"""One client with curvature, and two whose gradients are constant between the server model and the minimiser."""
+
 alone = Le(drift, 2 / l2**2 * C_old + 4 * beta / l2**2 * excess)
 
 claim = Claim(
@@ -95,13 +116,14 @@ claim = Claim(
             variant="sharp",
             statement=alone,
             where=(*DEVIATIONS[:1], DRIFT),
-            check=one_round("subgradient"),
+            check=replace(one_round("subgradient"), begin=(ONE_STEEP,)),
             note="coordinates that do not interact, if subgradients are stored",
         ),
         Form(
             variant="sharp@stored",
             statement=alone,
             where=(*STORED_DEVIATIONS[:1], DRIFT),
+            check=replace(one_round(), begin=(ONE_STEEP,)),
             note="coordinates that do not interact, with what is stored",
         ),
     ),

@@ -68,7 +68,7 @@ from fltheory.bounds.ruan._induction import (
     work,
 )
 from fltheory.bounds.ruan.theorem_3_1 import GAMMA
-from fltheory.bounds.space import Integer, Parameter, Params, Real, Space
+from fltheory.bounds.space import ExactPoint, Integer, Parameter, Params, Real, Space
 from fltheory.bounds.symbols import E, eta, mu, tau
 
 at = tau * E + gamma
@@ -106,7 +106,8 @@ def realise(point: Params) -> dict[str, Any]:
 def dependent(point: Params) -> dict[str, Any]:
     """Return the same with two outcomes, in which distance and work may depend on each other."""
     works = point["works"]
-    made = realise({**point, "activity": (works[0] + works[1]) / 2})
+    same = {**point, "activity": (works[0] + works[1]) / 2}
+    made = realise(ExactPoint(same) if isinstance(point, ExactPoint) else same)
     return {**jointly(point, made, given), "dependence": 1}
 
 
