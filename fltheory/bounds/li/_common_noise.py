@@ -57,5 +57,6 @@ COMMON = Instances(
     ),
     realise=realise,
     method=Method.EXACT,
+    rational=False,
 )
 """Clients that share their noise."""
