@@ -23,11 +23,12 @@ OFFSET = 8
 def realise(point: Params) -> dict[str, Any]:
     """Return the quantities of Theorem 1 after some rounds of one step."""
     low, variance, number, rounds = point["mu"], point["sigma_sq"], point["N"], point["rounds"]
-    square, seen = 0 * variance, []
+    square, seen, gaps = 0 * variance, [], []
     for t in range(1, rounds + 1):
         seen.append(low**2 * square + variance)
         eta = 2 / (low * (OFFSET + t))
         square = (1 - eta * low) ** 2 * square + eta**2 * variance
+        gaps.append(low / 2 * square)
     return {
         "N": number,
         "E": 1,
@@ -38,8 +39,8 @@ def realise(point: Params) -> dict[str, Any]:
         "Gamma_all": 0,
         "G_sq": max(seen),
         "seen_sq": np.array(seen),
-        "tau": rounds,
-        "gap": low / 2 * square,
+        "tau": np.arange(1, rounds + 1),
+        "gap": np.array(gaps),
         "start_sq": 0 * variance,
         "dependence": 1,
     }
@@ -56,5 +57,6 @@ COMMON = Instances(
     ),
     realise=realise,
     method=Method.EXACT,
+    rational=False,
 )
 """Clients that share their noise."""

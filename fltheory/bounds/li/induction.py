@@ -6,8 +6,13 @@ published, :math:`\Delta_t \le \frac v{\gamma + t}` implies :math:`\Delta_{t+1} 
 
 With :math:`v = \max\{\frac{4B}{\mu^2}, (\gamma+1)\Delta_1\}`, as printed, the theorem has :math:`\gamma + T` in place
 of :math:`\gamma + T - 1`, and :math:`\gamma + 1` in place of :math:`\gamma`. Form ``published@first-rate`` is
-the same for the rates :math:`\frac2{\mu(\gamma + t - 1)}`, which give the theorem as printed, ``sharp`` the derivation
-of :mod:`~fltheory.bounds.li.theorem_1` for the rates as printed: it begins with :math:`\gamma\Delta_1`.
+the same for the rates :math:`\frac2{\mu(\gamma + t - 1)}`, which give the theorem as printed.
+
+**Derivation of the sharp form.** For the rates as printed the theorem may begin one step earlier, with
+:math:`\gamma\Delta_1`: with :math:`x = \gamma + t`, :math:`\Delta_t \le \frac v{x-1}` gives
+
+.. math:: \Delta_{t+1} \le \Bigl(1 - \frac2x\Bigr)\frac v{x-1} + \frac v{x^2} = \frac{x^2-x-1}{x^2(x-1)}\,v \le
+   \frac vx .
 
 Instances: any numbers; :math:`\Delta_{t+1}` is as large as the recursion allows.
 

@@ -9,7 +9,8 @@ clients the left-hand side is :math:`(\sum_kp_k\sigma_k)^2`, which is larger. It
 ``published@any-dependence`` is without it. Clients that draw from data of their own are understood to draw
 independently, so the plain reading is the intended one.
 
-**Sharp form.** For uncorrelated noises it is an equation with the variances in place of their bounds.
+**Derivation of the sharp form.** Expanding the square leaves the variances, since all products of two noises vanish: an
+equation.
 
 Instances: noises :math:`\pm` a vector of the client, by a coin of the client's own, or one for all.
 

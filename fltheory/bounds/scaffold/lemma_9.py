@@ -27,8 +27,9 @@ induction
 
 attained by two local steps with these step-sizes.
 
-**Corrected form.** The right-hand side is at most :math:`5\max\bigl\{\frac1{x^0}, \frac{\mu R}G\bigr\}`: the lemma
-holds with :math:`c = \frac15`, attained for :math:`x^0 = \frac G{\mu R}`.
+**Derivation of the corrected form.** The right-hand side is at most
+:math:`5\max\bigl\{\frac1{x^0}, \frac{\mu R}G\bigr\}`: the lemma holds with :math:`c = \frac15`, attained for
+:math:`x^0 = \frac G{\mu R}`.
 
 Instances: the recursion with equality; step-sizes as parameters, or in every round the one that makes the model
 smallest.
