@@ -16,7 +16,7 @@ the same for the rates :math:`\frac2{\mu(\gamma + t - 1)}`, which give the theor
 
 Instances: any numbers; :math:`\Delta_{t+1}` is as large as the recursion allows.
 
-Source: Li et al., ICLR 2020, appendix A, proof of Theorem 1.
+Source: Li et al., ICLR 2020, appendix A, proof of Theorem 1; as it is commonly quoted, not yet compared with the print.
 """
 
 from __future__ import annotations

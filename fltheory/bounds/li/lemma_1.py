@@ -12,7 +12,7 @@ of the gradients at the local models, and :math:`\bar v_{t+1} = \bar w_t - \eta_
 Instances: clients with one kink of the derivative per coordinate, any local models, noise of two values in the mean
 gradient.
 
-Source: Li et al., ICLR 2020, appendix A, Lemma 1.
+Source: Li et al., ICLR 2020, appendix A, Lemma 1; as it is commonly quoted, not yet compared with the print.
 """
 
 from __future__ import annotations

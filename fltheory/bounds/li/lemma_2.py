@@ -14,7 +14,7 @@ equation.
 
 Instances: noises :math:`\pm` a vector of the client, by a coin of the client's own, or one for all.
 
-Source: Li et al., ICLR 2020, appendix A, Lemma 2.
+Source: Li et al., ICLR 2020, appendix A, Lemma 2; as it is commonly quoted, not yet compared with the print.
 """
 
 from __future__ import annotations

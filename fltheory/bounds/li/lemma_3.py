@@ -12,7 +12,7 @@ With :math:`\eta_t = \frac2{\mu(\gamma + t)}` it is :math:`\rho \le 1 + \frac{E-
 
 Instances: any stochastic gradients of two outcomes.
 
-Source: Li et al., ICLR 2020, appendix A, Lemma 3.
+Source: Li et al., ICLR 2020, appendix A, Lemma 3; as it is commonly quoted, not yet compared with the print.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ As published, for participants drawn by scheme I or scheme II,
 
 Instances: see :mod:`fltheory.bounds.li._drawn`; all draws are enumerated.
 
-Source: Li et al., ICLR 2020, appendix A, Lemma 4.
+Source: Li et al., ICLR 2020, appendix A, Lemma 4; as it is commonly quoted, not yet compared with the print.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ gradients.
 
 Instances: see :mod:`fltheory.bounds.li._drawn`; all draws are enumerated.
 
-Source: Li et al., ICLR 2020, appendix A, Lemma 5.
+Source: Li et al., ICLR 2020, appendix A, Lemma 5; as it is commonly quoted, not yet compared with the print.
 """
 
 from __future__ import annotations

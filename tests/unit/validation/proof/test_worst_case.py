@@ -16,7 +16,7 @@ from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Reject
 from fltheory.bounds.functions import Kinked
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space
-from fltheory.validation.proof import provers, quadratic
+from fltheory.validation.proof import provers, quadratic, worst_case
 from fltheory.validation.proof.certificate import Certificate, Hypotheses
 from fltheory.validation.proof.function_classes import any_functions
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
