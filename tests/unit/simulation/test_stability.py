@@ -19,7 +19,7 @@ from fltheory.algorithms.mime import Mime
 from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.signsgd import SignSGD
-from fltheory.errors import InvalidParameter, NotApplicable
+from fltheory.errors import Diverged, InvalidParameter, NotApplicable
 from fltheory.participation import Arrival, Timeline, WithoutReplacement
 from fltheory.simulation import stability
 from fltheory.simulation.stability import growth_per_round, largest_stable_rate
@@ -200,3 +200,12 @@ def test_bad_intervals():
 def test_overflow_is_unstable():
     assert growth_per_round(experiment_of(steps=200), 1e6) == math.inf
     assert np.isfinite(growth_per_round(experiment_of(steps=200), 0.1))
+
+
+def test_overflow_on_one_axis_is_divergence_and_nothing_else():
+    """The flat axis is solved in one step, and the steep one overflows within a round: a factor of -9999, 200 times."""
+    problem = noisy_quadratic(dim=2, num_clients=2, mu=1.0, L=1e4, noise_sq=0.0)
+    experiment = experiment_of(problem=problem, steps=200)
+    assert growth_per_round(experiment, 1.0) == math.inf
+    with pytest.raises(Diverged):
+        simulate(dataclasses.replace(experiment, rate=1.0), engine="exact")
