@@ -23,7 +23,10 @@ contraction factor is positive and :math:`\frac{\tau E + \gamma + E}{2(\tau E + 
 (62), which is a claim of its own, and on participation that does not depend on the model: only then does its
 expectation have :math:`S\,\Delta_\tau` for :math:`\mathbb E[\sum_kp_\tau^ks_\tau^k\,\bar\Delta_{\tau E}]`. The paper
 does not list that. Without it (``published@any-dependence``) the first link fails: two outcomes are enough, with the
-model far from the minimiser where little is done. The corrected form is the published one with that assumption.
+model far from the minimiser where little is done.
+
+**Derivation of the corrected form.** It is the published one, with that assumption: then :math:`\mathbb
+E[\sum_kp_\tau^ks_\tau^k\,\bar\Delta_{\tau E}] = S\,\Delta_\tau`, and (62) is the recursion that the links start from.
 
 As in Theorem 3.1, :math:`D = 64E \sum_k \mathbb E[p_\tau^k s_\tau^k] \Gamma_k / (\mu S)`.
 

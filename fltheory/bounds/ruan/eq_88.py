@@ -9,10 +9,12 @@ smallest at :math:`\tau_0`; then :math:`f_0(\tau_0) = f_1(\tau)` holds, as publi
    = O\Bigl(\frac{\Gamma_l \tau_0}{V}\Bigr) .
 
 The equation is linear in :math:`\tau`, so this is its only solution; SymPy proves that it is one, as an identity of
-rational functions. The order is a form of its own (``published@order``): since :math:`\gamma \ge 1` the first term is
-not positive, and the second is at most :math:`(1 + \gamma/E)\, \Gamma_l \tau_0 / V` from :math:`\tau_0 = 1` on, so
-that the constant depends on :math:`\gamma/E` alone (form ``sharp@order``, attained for :math:`\gamma = \tau_0 = 1`). A
-negative value means that excluding the client is better at once.
+rational functions. The order is a form of its own (``published@order``). A negative value means that excluding the
+client is better at once.
+
+**Derivation of the sharp form.** Since :math:`\gamma \ge 1` the first term is not positive, and the second is at most
+:math:`(1 + \gamma/E)\, \Gamma_l \tau_0 / V` from :math:`\tau_0 = 1` on, so that the constant of the order depends on
+:math:`\gamma/E` alone (``sharp@order``, attained for :math:`\gamma = \tau_0 = 1`).
 
 Instances of the order: :math:`\tau_0`, :math:`\Gamma_l` and :math:`V` varied one at a time over five decades, with
 the other numbers fixed.
