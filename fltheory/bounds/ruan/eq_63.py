@@ -25,8 +25,8 @@ expectation have :math:`S\,\Delta_\tau` for :math:`\mathbb E[\sum_kp_\tau^ks_\ta
 does not list that. Without it (``published@any-dependence``) the first link fails: two outcomes are enough, with the
 model far from the minimiser where little is done.
 
-**Derivation of the corrected form.** The corrected form is the published one with that assumption: then
-:math:`\mathbb E[\sum_kp_\tau^ks_\tau^k\,\bar\Delta_{\tau E}] = S\,\Delta_\tau`, and the links are as above.
+**Derivation of the corrected form.** It is the published one, with that assumption: then :math:`\mathbb
+E[\sum_kp_\tau^ks_\tau^k\,\bar\Delta_{\tau E}] = S\,\Delta_\tau`, and (62) is the recursion that the links start from.
 
 As in Theorem 3.1, :math:`D = 64E \sum_k \mathbb E[p_\tau^k s_\tau^k] \Gamma_k / (\mu S)`.
 

@@ -12,8 +12,8 @@ The equation is linear in :math:`\tau`, so this is its only solution; SymPy prov
 rational functions. The order is a form of its own (``published@order``). A negative value means that excluding the
 client is better at once.
 
-**Derivation of the sharp form for the order.** Since :math:`\gamma \ge 1` the first term is not positive, and the second
-is at most :math:`(1 + \gamma/E)\, \Gamma_l \tau_0 / V` from :math:`\tau_0 = 1` on, so that the constant depends on
+**Derivation of the sharp form.** Since :math:`\gamma \ge 1` the first term is not positive, and the second is at most
+:math:`(1 + \gamma/E)\, \Gamma_l \tau_0 / V` from :math:`\tau_0 = 1` on, so that the constant of the order depends on
 :math:`\gamma/E` alone (``sharp@order``, attained for :math:`\gamma = \tau_0 = 1`).
 
 Instances of the order: :math:`\tau_0`, :math:`\Gamma_l` and :math:`V` varied one at a time over five decades, with

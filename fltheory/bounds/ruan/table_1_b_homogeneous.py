@@ -21,8 +21,7 @@ The proof uses that participation is independent over rounds, which appendix A.2
 (:mod:`~fltheory.bounds.ruan._dependence`). Each works half of the time, so participation is homogeneous, but runs go to
 the minimiser of one client.
 
-**Derivation of the corrected form.** It is the published one with that assumption, under which the computation above is
-that of :mod:`~fltheory.bounds.ruan.theorem_3_1`.
+**Derivation of the corrected form.** It is the published one with that assumption, to first order by the display above.
 
 Instances: sweeps of :math:`\tau`, :math:`\sigma^2`, :math:`\Gamma` and :math:`1/\mathbb E[s_\tau]` with two clients
 that complete all steps or none, in exact expectation; the last one with rounds in proportion to
