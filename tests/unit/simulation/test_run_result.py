@@ -53,7 +53,7 @@ def test_a_run_that_ends_well():
 )
 def test_refusals_have_a_word(one, options, status):
     result = run_experiment("one", one, **options)
-    assert (result.status, result.trajectories) == (status, None)
+    assert (result.label, result.status, result.trajectories) == ("one", status, None)
     assert result.error
     assert "\n" not in result.error
 
@@ -74,5 +74,5 @@ def test_accidents_are_told_from_refusals(monkeypatch, error, status):
 
     monkeypatch.setattr(engines, "simulate", fails)
     result = run_experiment("one", experiment())
-    assert (result.status, result.trajectories) == (status, None)
+    assert (result.label, result.status, result.trajectories) == ("one", status, None)
     assert "lower replicates" in result.error if status == "too large" else str(error) in result.error
