@@ -25,8 +25,9 @@ The smallest value over :math:`\eta \le \eta_{\max}` is, up to logarithms, found
 :math:`\mu^2`, and :math:`\exp(-\frac{\mu\eta_{\max}T}2)` (form ``corrected@rate``).
 
 **Derivation of the sharp form.** The rate with constants (``sharp@rate``): for any :math:`\ell \ge 1` take
-:math:`\eta = \min(\eta_{\max}, \frac{2\ell}{\mu T})` and write :math:`a = (1 - \frac{\mu\eta}2)^T \le e^{-\mu\eta T/2}`, which is :math:`e^{-\ell}` or
-:math:`e^{-\mu\eta_{\max}T/2}`. With :math:`T \ge \frac1{2\mu\eta_{\max}}` and :math:`\ell \ge 1` the exponent
+:math:`\eta = \min(\eta_{\max}, \frac{2\ell}{\mu T})` and write :math:`a = (1 - \frac{\mu\eta}2)^T \le e^{-\mu\eta
+T/2}`, which is at most :math:`e^{-\ell}` or :math:`e^{-\mu\eta_{\max}T/2}`.
+With :math:`T \ge \frac1{2\mu\eta_{\max}}` and :math:`\ell \ge 1` the exponent
 :math:`\frac{\mu\eta T}2` is at least :math:`\frac14`, so :math:`1 - a \ge 1 - e^{-1/4} > \frac15`. Hence, with the
 bounds on the means of :math:`c_1` and :math:`c_2`,
 
