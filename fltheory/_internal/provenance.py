@@ -51,10 +51,10 @@ def _head(folder: Path) -> str:
 def versions(*more: str) -> Mapping[str, str]:
     """Return the versions of Python, this package and what its numbers depend on, and of ``more`` packages."""
     names = ("fltheory", *_PACKAGES, *more)
-    return MappingProxyType({"python": platform.python_version(), **{name: _version(name) for name in names}})
+    return MappingProxyType({"python": platform.python_version(), **{name: version(name) for name in names}})
 
 
-def _version(name: str) -> str:
+def version(name: str) -> str:
     """Return the version of a package: from the name of the folder about it, or else by asking Python."""
     spec = importlib.util.find_spec(name)
     if spec is not None and spec.origin is not None:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from fltheory.validation.ledger import LedgerFolder
 
-WITHOUT_PEP = "without the extra pep, the figure objective-shift has no worst cases; no other extra matters here"
-"""Said where it is not installed."""
+WITHOUT_PEP = "without the extra pep, the figure objective-shift has no worst cases"
+WITHOUT_PROOF = "without the extra proof, certificates that need an SMT solver do not count: their forms are searched only"
+"""Said where they are not installed; no other extra changes what is shown."""
 
 
 def validate(
@@ -64,6 +65,8 @@ def validate(
             typer.echo(f"{reused} of {len(found.figures)} figures and tables are unchanged; --fresh draws them again")
         if figures and find_spec("PEPit") is None:
             typer.echo(WITHOUT_PEP)
+        if find_spec("z3") is None:
+            typer.echo(WITHOUT_PROOF)
         seconds = time.perf_counter() - begin
         _print(found.summary, found.findings, found.folder, folders or (), found.report, seconds)
         if found.others:

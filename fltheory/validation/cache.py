@@ -4,8 +4,7 @@ A verdict follows from the code, the versions of what it uses, the file of the c
 them are part of the name under which it is kept, so an edit anywhere in the package (other than in what only shows
 results) or in a folder of claims makes the old ones unreachable. Files are in the folder of
 :func:`fltheory._internal.kernels.cache_folder`, as JSON, which cannot do anything when it is read; one that is damaged
-or cannot
-be read or written is no obstacle: the claim is checked again.
+or cannot be read or written is no obstacle: the claim is checked again.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 from fltheory._internal import shapes
 from fltheory._internal.files import read_json, write_json
 from fltheory._internal.kernels import cache_folder
-from fltheory._internal.provenance import HOME, digest
+from fltheory._internal.provenance import HOME, digest, version
 from fltheory.bounds.catalogue import Entry
 from fltheory.errors import FltheoryError
 from fltheory.validation.decide import Effort
@@ -29,7 +28,7 @@ from fltheory.validation.verdict import Checked, Verdict
 GENERATIONS = 3
 """States of the code whose verdicts are kept."""
 
-_PACKAGES = ("numpy", "scipy", "numba", "sympy", "hypothesis")
+_PACKAGES = ("numpy", "scipy", "numba", "sympy", "hypothesis", "z3-solver")
 
 
 _SHAPE = {"claim": dict, "time": str, "uses": [str], "latex": [str], "notes": [str], "verdicts": [VERDICT]}
@@ -89,8 +88,6 @@ def _place(entry: Entry, variant: str | None, effort: Effort, seed: int) -> Path
 @functools.cache
 def _code() -> str:
     """Return a name for the state of everything on which verdicts depend."""
-    from importlib.metadata import version
-
     packages = repr([(name, version(name)) for name in _PACKAGES]).encode()
     return hashlib.sha256(packages + digest(HOME, deep=True)).hexdigest()[:24]
 

@@ -75,4 +75,6 @@ def test_every_step_is_told_and_a_second_run_takes_over_what_was_checked(few):
 @pytest.mark.parametrize("there", [True, False])
 def test_it_says_what_an_extra_would_add(few, monkeypatch, there):
     monkeypatch.setattr("fltheory.cli.validating.find_spec", lambda name: object() if there else None)
-    assert ("without the extra pep" in validate(few).output) is not there
+    output = validate(few).output
+    for extra in ("pep", "proof"):
+        assert (f"without the extra {extra}" in output) is not there

@@ -66,8 +66,8 @@ def test_the_way_taken_is_recorded() -> None:
 
 def test_versions_are_those_that_python_knows():
     for name in ("numpy", "scipy", "numba", "fltheory"):
-        assert provenance._version(name) == importlib.metadata.version(name)
-    assert provenance._version("no_such_package") == "not installed"
+        assert provenance.version(name) == importlib.metadata.version(name)
+    assert provenance.version("no_such_package") == "not installed"
 
 
 def test_the_code_is_told_apart_by_its_files(tmp_path: Path) -> None:
