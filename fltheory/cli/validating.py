@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fltheory.validation.ledger import LedgerFolder
 
 WITHOUT_PEP = "without the extra pep, the figure objective-shift has no worst cases"
-WITHOUT_PROOF = "without the extra proof, certificates that need an SMT solver do not count: their forms are searched only"
+WITHOUT_PROOF = "without the extra proof, certificates that need an SMT solver do not count: such forms are searched"
 """Said where they are not installed; no other extra changes what is shown."""
 
 
