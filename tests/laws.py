@@ -157,7 +157,7 @@ def replicates_may_differ_in_who_works(algorithm: Algorithm, on: Federation) -> 
     def outcome(rows: Sequence[int]) -> RoundResult:
         oracle = on.oracle(replicates=range(rows[0], rows[-1] + 1))
         oracle.begin_round(1)
-        works = [with_draws(algorithm, on.work(1, tables[row]), replicates=range(row, row + 1)) for row in rows]
+        works = [with_draws(algorithm, on.work(1, tables[row]), on.problem.dim, replicates=range(row, row + 1)) for row in rows]
         draws = {name: np.concatenate([work.draws[name] for work in works]) for name in works[0].draws}
         steps, weights = (np.concatenate([getattr(work, name) for work in works]) for name in ("steps", "weights"))
         state = type(states[1])(*(value[rows] if len(value) == 3 else value for value in states[1]))
@@ -178,7 +178,7 @@ def messages_are_vectors_of_clients(algorithm: Algorithm, on: Federation) -> Non
     for index, state in enumerate(run(algorithm, on, replicates=range(2))[:-1]):
         oracle = on.oracle(replicates=range(2))
         oracle.begin_round(index)
-        work = with_draws(algorithm, on.work(index), replicates=range(2))
+        work = with_draws(algorithm, on.work(index), on.problem.dim, replicates=range(2))
         outcome = algorithm.round(state, oracle, work)
         for message in (*outcome.uplink, *outcome.downlink):
             replicates, rows, dim = message.values.shape

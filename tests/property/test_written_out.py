@@ -281,7 +281,7 @@ def test_fedgate(on):
 def test_scaffnew(on, probability):
     algorithm, p = Scaffnew(probability=probability), on.problem.weights
     for index, _, everybody, before, after in rounds(algorithm, on):
-        coins = with_draws(algorithm, on.work(index)).draws["communicate"][0]
+        coins = with_draws(algorithm, on.work(index), on.problem.dim).draws["communicate"][0]
         x, h = list(before.x[0]), list(before.h[0])
         for k in range(on.local_steps):
             working = [i for i, client in enumerate(everybody) if client.steps > k]
