@@ -19,7 +19,7 @@ from fltheory.bounds.plain_text import plain
 from fltheory.bounds.printing import latex
 from fltheory.bounds.quantities import declaration
 from fltheory.errors import FltheoryError, InvalidParameter
-from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.experiment import Experiment, require_experiment
 from fltheory.simulation.schedules import rates_of
 from fltheory.theory.comparison import Comparison
 from fltheory.theory.evaluation import Candidate, Evaluated, Runs, schedule_of
@@ -92,6 +92,7 @@ def compare_theorems(
     ('fieldguide.theorem-1 (sharp)', 'given')
     """
     owner = "compare_theorems"
+    require_experiment(owner, experiment)
     if accuracy is not None:
         accuracy = arguments.real(owner, "accuracy", accuracy, low=0, open_low=True)
     errors: dict[str, str] = {}
