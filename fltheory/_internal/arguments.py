@@ -52,7 +52,9 @@ def real(
     >>> real("FedProx", "prox", 1, low=0)
     1.0
     """
-    allowed = f"a number in {'(' if open_low or math.isinf(low) else '['}{low:g}, {high:g}{')' if open_high or math.isinf(high) else ']'}"
+    left = "(" if open_low or math.isinf(low) else "["
+    right = ")" if open_high or math.isinf(high) else "]"
+    allowed = f"a number in {left}{low:g}, {high:g}{right}"
     if math.isinf(low) and math.isinf(high):
         allowed = "a finite number"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):

@@ -153,7 +153,7 @@ def test_a_rate_that_divides_by_zero_is_none() -> None:
         THEOREM.rate_for(QUADRATIC, EVERYONE, mu=0.0)
     compared = THEOREM.compare(EXPERIMENT, mu=0.0)
     assert compared.decision is fl.Decision.NOT_APPLICABLE
-    assert [one.name for one in compared.unmet][0] == "learning rate of the theorem"
+    assert compared.unmet[0].name == "learning rate of the theorem"
     assert "the right-hand side is finite" in [one.name for one in compared.unmet]
     assert THEOREM.compare(EXPERIMENT, mu=0).decision is fl.Decision.NOT_APPLICABLE
 
