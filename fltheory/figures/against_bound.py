@@ -38,7 +38,8 @@ def against_bound(compared: Any, *, title: str | None = None) -> Figure:
     axes.plot(
         compared.rounds, _shown(compared.right), color=COLOURS[1], linestyle=(0, (4, 2)), linewidth=1.2, label=name
     )
-    dress(axes, xlabel="communication round", ylabel="both sides of the statement")
+    across = "communication round" if compared.axis == "round" else f"{compared.axis}, as the statement counts"
+    dress(axes, xlabel=across, ylabel="both sides of the statement")
     axes.set_title(
         title or f"{compared.reference}: {WORDS[compared.decision.value]}", fontsize=POINTS, parse_math=False
     )

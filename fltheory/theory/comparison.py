@@ -41,6 +41,9 @@ AGREE = 1e-9
 OWN_RATE = "learning rate of the theorem"
 """Name of the condition that an experiment has the rate that the theorem prescribes."""
 
+ROUND = "round"
+"""Name of a horizontal axis that counts rounds."""
+
 ROUNDING = 1e-9
 """Relative excess of the left side that is put down to rounding."""
 
@@ -54,7 +57,9 @@ class Comparison:
     id, reference, variant, statement
         What is compared: the statement, where it is printed, the form, and its LaTeX.
     rounds
-        Values of the horizontal axis.
+        Values of the horizontal axis: numbers of rounds, or of what the statement counts instead.
+    axis
+        ``round``, or the name of the symbol that counts something else, such as local steps.
     left, right
         The sides, one entry per round; ``left`` is the mean of a sampled run.
     left_low, left_high
@@ -74,6 +79,7 @@ class Comparison:
     variant: str
     statement: str
     rounds: Floats
+    axis: str
     left: Floats
     left_low: Floats
     left_high: Floats
@@ -110,13 +116,17 @@ class Comparison:
         worst = int(np.argmin(self.slack))
         lines = [
             f"{self.id} ({self.variant}): {self.decision.value}",
-            f"closest in round {self.rounds[worst]:g}: {self.left[worst]:.4g} against {self.right[worst]:.4g}",
+            f"closest {self._place(worst)}: {self.left[worst]:.4g} against {self.right[worst]:.4g}",
         ]
         if self.is_rate:
             lines.append(RATE_NOTE)
         lines += [str(assumption) for assumption in self.assumptions]
         lines += [f"{name} = {_shown(known.value)} ({known.origin.value})" for name, known in self.constants.items()]
         return "\n".join(lines)
+
+    def _place(self, index: int) -> str:
+        value = f"{self.rounds[index]:g}"
+        return f"in round {value}" if self.axis == ROUND else f"at {self.axis} = {value}"
 
     def __repr__(self) -> str:
         return f"Comparison({self.id!r}, {self.variant!r}, {self.decision.value}, {len(self.rounds)} rounds)"
@@ -142,7 +152,7 @@ class Comparison:
     def columns(self) -> dict[str, Floats]:
         """Return both sides and their ratio by name, one entry per round."""
         return {
-            "round": self.rounds,
+            self.axis: self.rounds,
             "left": self.left,
             "left_low": self.left_low,
             "left_high": self.left_high,
@@ -245,16 +255,19 @@ def _beside(
         met.append(
             Requirement("the right-hand side is finite", False, f"it is {right[round_ - 1]:g} in round {round_}")
         )
-    rounds = np.arange(1.0, len(left) + 1.0)
+    rounds, axis = np.arange(1.0, len(left) + 1.0), ROUND
     if observation.axis is not None:
-        axis = np.atleast_1d(np.asarray(env[_name(observation.axis)], dtype=float))
-        rounds = axis if axis.shape == left.shape else rounds
+        counted = np.atleast_1d(np.asarray(env[_name(observation.axis)], dtype=float))
+        if counted.shape == left.shape:
+            one_by_one = len(counted) == experiment.rounds and bool(np.all(np.diff(counted) == 1))
+            rounds, axis = counted, ROUND if one_by_one else _name(observation.axis)
     return Comparison(
         id=id_,
         reference=labelled(claim.citation.paper, claim.citation.reference),
         variant=form.variant,
         statement=form.latex(),
         rounds=rounds,
+        axis=axis,
         left=left,
         left_low=low,
         left_high=high,
@@ -341,7 +354,8 @@ def keeps_to(rate: Schedule, experiment: Experiment) -> Requirement:
         # One rate per round or one per local step, on either side.
         for want, have in np.broadcast(rates_of(rate, since, steps), experiment.rates_at(index)):
             if abs(want - have) > AGREE * abs(want):
-                value = f"in round {index} it prescribes {want:.6g}, the experiment has {have:.6g}"
+                digits = next((d for d in (6, 9, 12) if f"{want:.{d}g}" != f"{have:.{d}g}"), 17)
+                value = f"in round {index} it prescribes {want:.{digits}g}, the experiment has {have:.{digits}g}"
                 return Requirement(OWN_RATE, False, value, Origin.COMPUTED)
     return Requirement(OWN_RATE, True, f"{rates_of(rate, 0, 1)[0]:.6g} in the first round", Origin.COMPUTED)
 
