@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.relational import GreaterThan, StrictGreaterThan
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.bounds.algebra import BigO, needed_by
-from fltheory.bounds.claim import Claim, Form
+from fltheory.bounds.claim import Claim, Form, Kind
 from fltheory.bounds.definitions import definitions, used
 from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.bounds.papers import labelled
@@ -62,8 +63,10 @@ class Comparison:
         ``round``, or the name of the symbol that counts something else, such as local steps.
     left, right
         The sides, one entry per round; ``left`` is the mean of a sampled run.
-    left_low, left_high
-        Band of the left side that holds for all rounds at once; equal to ``left`` for exact runs.
+    left_low, left_high, right_low, right_high
+        Bands of the sides that hold for all rounds at once; equal to the sides for exact runs.
+    direction
+        ``upper``, or ``lower`` for a bound that the run stays above: its sides are the bound and the run.
     assumptions
         Every condition with its value.
     constants
@@ -84,6 +87,9 @@ class Comparison:
     left_low: Floats
     left_high: Floats
     right: Floats
+    right_low: Floats
+    right_high: Floats
+    direction: str
     assumptions: tuple[Requirement, ...]
     constants: Mapping[str, Constant]
     is_rate: bool
@@ -91,9 +97,12 @@ class Comparison:
 
     @property
     def slack(self) -> Floats:
-        """How many times the right side is larger than the left one; below 1 where the bound is exceeded."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(self.right / self.left)
+        """How many times the right side is larger than the left one; below 1 where the bound is exceeded.
+
+        Infinite where the left side is no more than 0 and the right side no less.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where((self.left <= 0) & (self.right >= 0), np.inf, self.right / self.left)
 
     @property
     def unmet(self) -> tuple[Requirement, ...]:
@@ -107,10 +116,11 @@ class Comparison:
             return Decision.NOT_APPLICABLE
         if self.is_rate:
             return Decision.INCONCLUSIVE
-        room = self.right + ROUNDING * np.abs(self.right)
-        if np.any(self.left_low > room):
+        rounding = ROUNDING * np.abs(self.right)
+        if np.any(self.left_low > self.right_high + rounding):
             return Decision.VIOLATED
-        return Decision.HOLDS if np.all(self.left_high <= room) else Decision.INCONCLUSIVE
+        surely = np.all(self.left_high <= self.right_low + rounding)
+        return Decision.HOLDS if surely else Decision.INCONCLUSIVE
 
     def __str__(self) -> str:
         worst = int(np.argmin(self.slack))
@@ -157,8 +167,12 @@ class Comparison:
             "left_low": self.left_low,
             "left_high": self.left_high,
             "right": self.right,
+            **({} if np.array_equal(self.right_low, self.right_high) else self._right_band()),
             "slack": self.slack,
         }
+
+    def _right_band(self) -> dict[str, Floats]:
+        return {"right_low": self.right_low, "right_high": self.right_high}
 
     def to_dataframe(self) -> Any:
         """Return a pandas data frame with one row per round."""
@@ -248,14 +262,16 @@ def _beside(
     with np.errstate(divide="ignore", invalid="ignore"):
         met += _conditions(claim, form, env)
         left, right = _sides(form, env, "")
-        low, _ = _sides(form, env, "low")
-        high, _ = _sides(form, env, "high")
+        low, right_low = _sides(form, env, "low")
+        high, right_high = _sides(form, env, "high")
     if not np.all(np.isfinite(right)):
         round_ = int(np.argmin(np.isfinite(right))) + 1
         met.append(
             Requirement("the right-hand side is finite", False, f"it is {right[round_ - 1]:g} in round {round_}")
         )
     rounds, axis = np.arange(1.0, len(left) + 1.0), ROUND
+    if len(left) == 1:  # a statement about the end of the run
+        rounds = np.full(1, float(experiment.rounds))
     if observation.axis is not None:
         counted = np.atleast_1d(np.asarray(env[_name(observation.axis)], dtype=float))
         if counted.shape == left.shape:
@@ -272,9 +288,12 @@ def _beside(
         left_low=low,
         left_high=high,
         right=right,
+        right_low=right_low,
+        right_high=right_high,
+        direction="lower" if is_lower(claim, form) else "upper",
         assumptions=tuple(met),
         constants=dict(facts.found),
-        is_rate=isinstance(form.relations[0].rhs, BigO),
+        is_rate=any(isinstance(side, BigO) for side in form.relations[0].args),
         run=run,
     )
 
@@ -336,6 +355,11 @@ def _prescribed(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Require
     except (InvalidParameter, NotApplicable) as error:  # constants outside of their range give no rate
         return Requirement(OWN_RATE, False, f"it prescribes none here: {error}", Origin.COMPUTED)
     return keeps_to(rate, facts.experiment)
+
+
+def is_lower(claim: Claim, form: Form) -> bool:
+    """Return whether what is run stands on the larger side of a form."""
+    return claim.kind is Kind.LOWER or isinstance(form.relations[0], GreaterThan | StrictGreaterThan)
 
 
 def finite_rate(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Schedule:

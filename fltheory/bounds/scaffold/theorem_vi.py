@@ -41,8 +41,10 @@ import numpy as np
 from sympy import Ge, Gt, Le, Min
 
 from fltheory.algorithms.fedavg import FedAvg
+from fltheory.bounds import hard_problems
 from fltheory.bounds.algebra import Env
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Instances, Kind
+from fltheory.bounds.observation import Facts, Observation
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.scaffold._symbols import G, K, R
 from fltheory.bounds.scaffold.lemma_9 import CONSTANT
@@ -133,6 +135,27 @@ def weighted(low: float, high: float) -> Instances:
     )
 
 
+def about(facts: Facts) -> str:
+    """Return the setting in words; refuse other problems and algorithms."""
+    words = hard_problems.about_fedavg(facts)
+    hard_problems.opposed_pulls(facts)
+    return words
+
+
+def observed(facts: Facts) -> dict[Any, Any]:
+    """Return what a run says, after every round; its clients weigh alike."""
+    known = hard_problems.opposed_pulls(facts)
+    return {
+        mu: known["mu"],
+        G: known["pull"],
+        K: facts.local_steps,
+        R: np.arange(1, facts.rounds + 1),
+        largest: max(rate for index in range(facts.rounds) for rate in facts.experiment.rates_at(index)),
+        first: facts.at_start("gap"),
+        error: facts.curve("gap", first=1),
+    }
+
+
 statement = Ge(error, CONSTANT**2 / 2 * Min(first, G**2 / (mu * R**2)))
 runs = Experiments(
     space=Space(
@@ -170,4 +193,7 @@ claim = Claim(
     ),
     uses=("scaffold.lemma-9",),
     check=runs,
+    observation=Observation(
+        quantities=observed, about=about, axis=R, conditions=hard_problems.everybody, algorithm=FedAvg
+    ),
 )
