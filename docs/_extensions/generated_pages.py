@@ -109,7 +109,7 @@ def as_printed(found: Mapping[str, Verdict]) -> str:
     words = {"HOLDS": "holds", "VIOLATED": "violated", "MIXED": "violated in part", "INCONCLUSIVE": "open"}
     said = words.get(printed({"error": "", "forms": forms}), "not checked")
     grave = [verdict.severity for verdict in found.values() if verdict.severity]
-    return f"{said}: {max(grave, key=ORDER.index)}" if grave else said
+    return f"{said} ({max(grave, key=ORDER.index)})" if grave else said
 
 
 def claim_page(entry: catalogue.Entry, known: set[str], found: Mapping[str, Verdict]) -> str:
@@ -118,7 +118,7 @@ def claim_page(entry: catalogue.Entry, known: set[str], found: Mapping[str, Verd
     claim: Claim = module.claim
     lines = [
         *heading(entry.id, "="),
-        f"*{entry.title}*; {paper_of(entry.paper)}, {entry.reference}.",
+        f"{paper_of(entry.paper)}, {entry.reference}.",
         "",
         *linked(docstring(module)),
     ]
@@ -268,7 +268,9 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
     """Return a table."""
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for row in (head, *rows):
-        lines += [f"   {'* -' if place == 0 else '  -'} {cell}" for place, cell in enumerate(row)]
+        # A cell that begins with the number of an equation is no list.
+        cells = (f"\\{cell}" if cell.startswith("(") else cell for cell in row)
+        lines += [f"   {'* -' if place == 0 else '  -'} {cell}" for place, cell in enumerate(cells)]
     return [*lines, ""]
 
 

@@ -26,7 +26,9 @@ class LinkedNames(SphinxTransform):
         if self.env.docname.startswith("reference/generated/"):
             return
         for literal in list(self.document.findall(nodes.literal)):
-            inside = any(isinstance(one, nodes.title | nodes.reference | addnodes.pending_xref) for one in _above(literal))
+            inside = any(
+                isinstance(one, nodes.title | nodes.reference | addnodes.pending_xref) for one in _above(literal)
+            )
             reference = None if inside else _reference(literal.astext())
             if reference is not None:
                 reference["refdoc"] = self.env.docname

@@ -29,9 +29,8 @@ class Verdict:
     def in_words(self) -> str:
         """Return a sentence, or two.
 
-        >>> verdict = Verdict(decision="VIOLATED", severity="gap", strength="refuted", margin="0.5", reason="a = 1: 2 > 1")
-        >>> verdict.in_words()
-        'Violated: a gap in a proof; refuted, margin 0.5. Counterexample: a = 1: 2 > 1'
+        >>> Verdict(decision="HOLDS", severity="", strength="searched", margin="1", reason="").in_words()
+        'Holds; searched, margin 1.'
         """
         word = self.decision.replace("_", " ").capitalize()
         kinds = {"misprint": ": a misprint", "gap": ": a gap in a proof", "false": ": false as stated"}

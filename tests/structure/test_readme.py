@@ -55,11 +55,14 @@ def ledger() -> dict[str, Any]:
         cells = line.split(" | ")
         if len(cells) > 3 and "**" in cells[2] and (found := re.match(r"\| `(?P<id>[^`]+)` \|", line)):
             forms = [
-                *((f"published{reading}", word) for reading, word in re.findall(r"(@\S+ )?\*\*(\w+)\*\*", cells[2])),
+                *(
+                    (f"published{reading.rstrip()}", word)
+                    for reading, word in re.findall(r"(@\S+ )?\*\*(\w+)\*\*", cells[2])
+                ),
                 *re.findall(r"((?:corrected|sharp)\S*) \*\*(\w+)\*\*", cells[-1]),
             ]
             named = [{"variant": variant, "verdict": word} for variant, word in forms]
-            claims.append({"paper": found["id"].split(".")[0], "error": "", "forms": named})
+            claims.append({"id": found["id"], "paper": found["id"].split(".")[0], "error": "", "forms": named})
     return {"claims": claims}
 
 
@@ -77,8 +80,41 @@ def test_totals_are_those_of_the_ledger() -> None:
         assert f"| all | {' | '.join(map(str, totals))} |" in text, page
     for row in rows:
         numbers = " | ".join(str(row[column]) for column in columns)
-        assert f"| {numbers} |" in (ROOT / "docs" / "papers" / f"{row['paper']}.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs" / "papers" / f"{row['paper']}.md").read_text(encoding="utf-8")
+        grave = re.search(rf"\| {re.escape(PAPERS[row['paper']].short)} (?:\| \d+ ){{6}}(\|.*\|)", head)
+        assert grave
+        assert f"| {numbers} {grave[1]}" in page
+        assert set(re.findall(r"\bAll (\d+)\b", page)) <= {str(row["corrected"])}
         counted = " | ".join(
             str(row[column]) for column in ("statements", "hold", "violated", "mixed", "open", "corrected")
         )
         assert f"| {PAPERS[row['paper']].short} | {counted} |" in head
+
+
+def test_pages_of_papers_name_every_statement_that_fails() -> None:
+    """By its id, or by its number in the paper."""
+    missing = []
+    for claim in ledger()["claims"]:
+        if not any(form["verdict"] == "VIOLATED" for form in claim["forms"]):
+            continue
+        page = (ROOT / "docs" / "papers" / f"{claim['paper']}.md").read_text(encoding="utf-8")
+        name = claim["id"].partition(".")[2]
+        numbers = re.findall(r"\d+", name) if name.startswith("eq-") else []
+        kind, _, number = re.sub(r"^(\w+-[a-z]?[.\d]+).*", r"\1", name).partition("-")
+        printed = rf"(?i)\b{kind}s?\b[^\n]*\b{re.escape(number)}(?![\w]|\.\d)"
+        counted = numbers and all(f"({one})" in page for one in numbers)
+        if not (claim["id"] in page or counted or re.search(printed, page)):
+            missing.append(claim["id"])
+    assert not missing
+
+
+def test_forms_that_pages_name_are_in_the_ledger() -> None:
+    """An id of a statement, followed by names of forms."""
+    known = {claim["id"]: {form["variant"] for form in claim["forms"]} for claim in ledger()["claims"]}
+    tags = "|".join(PAPERS)
+    for page in [ROOT / "README.md", *ROOT.glob("docs/papers/*.md"), *ROOT.glob("docs/explanation/*.md")]:
+        text = page.read_text(encoding="utf-8")
+        for id_, named in re.findall(rf"`((?:{tags})\.[a-zA-Z0-9.-]+)`((?:,?\s+(?:and )?`[a-z@.0-9-]+`)*)", text):
+            assert id_ in known, f"{page.name}: {id_}"
+            for form in re.findall(r"`((?:published|corrected|sharp)[^`]*|@[^`]+)`", named):
+                assert form in known[id_], f"{page.name}: {id_} {form}"
