@@ -66,18 +66,35 @@ def ledger() -> dict[str, Any]:
     return {"claims": claims}
 
 
+GRAVE = r"(?m)^\| [^|]+ (?:\| \d+ ){6}\| (\d+) \| (\d+) \| (\d+) \|$"
+"""The last three counts of a row of totals: misprints, gaps, false."""
+
+
+def ledger_head() -> str:
+    """Return the totals of ``docs/ledger.md``."""
+    return (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8").split("\n## ")[0]
+
+
 def test_totals_are_those_of_the_ledger() -> None:
     rows = summary(ledger())
     assert [row["paper"] for row in rows] == list(PAPERS)
     columns = ("statements", "hold", "violated", "mixed", "corrected")
     totals = [sum(row[column] for row in rows) for column in columns]
     assert totals[0] == len(index())
-    head = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8").split("\n## ")[0]
+    head = ledger_head()
     for page in ("README.md", "docs/papers/index.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
         for numbers in ([row[column] for column in columns] for row in rows):
             assert f" | {' | '.join(map(str, numbers))} |" in text, page
         assert f"| all | {' | '.join(map(str, totals))} |" in text, page
+    counted = "have {} statements; {} hold as printed, {} are violated, and {} are violated in part".format(*totals)
+    assert counted in " ".join((ROOT / "docs" / "index.md").read_text(encoding="utf-8").split())
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    worst = [sum(map(int, column)) for column in zip(*re.findall(GRAVE, head), strict=True)]
+    words = (
+        "Of the {} that fail, wholly or in part, {} are misprints, {} are gaps in a proof whose results hold, and {} "
+    )
+    assert words.format(totals[4], *worst) in readme
     for row in rows:
         numbers = " | ".join(str(row[column]) for column in columns)
         page = (ROOT / "docs" / "papers" / f"{row['paper']}.md").read_text(encoding="utf-8")
@@ -118,3 +135,10 @@ def test_forms_that_pages_name_are_in_the_ledger() -> None:
             assert id_ in known, f"{page.name}: {id_}"
             for form in re.findall(r"`((?:published|corrected|sharp)[^`]*|@[^`]+)`", named):
                 assert form in known[id_], f"{page.name}: {id_} {form}"
+
+
+def test_files_that_pages_name_exist() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]:
+        named = re.findall(r"`((?:fltheory|examples|tests|benchmarks|docs/[a-z-]+)/[\w./-]+)`", page.read_text("utf-8"))
+        for path in set(named) - {"docs/_build/index.html"}:
+            assert (ROOT / path).exists(), f"{page.name}: {path}"
