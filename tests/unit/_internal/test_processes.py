@@ -281,7 +281,7 @@ def test_no_process_survives_its_parent(tmp_path, name):
 DEAF_PARENT = """
 import ctypes, sys
 from pathlib import Path
-from fltheory._internal import processes
+from fltheory._internal import executors, processes
 
 def deaf(place):
     (Path(place) / "begun").touch()
@@ -289,8 +289,9 @@ def deaf(place):
 
 if __name__ == "__main__":
     from deaf_parent import deaf
-    processes.expect(sys.argv[2:])
-    list(processes.in_processes([(sys.argv[1],)] * 2, deaf, 2))
+    processes.expect(sys.argv[3:])
+    with executors.chosen(sys.argv[2], jobs=2) as executor, executors.running_on(executor):
+        list(processes.in_processes([(sys.argv[1],)] * 2, deaf, 2))
 """
 
 SLOW_IMPORT = """
@@ -302,12 +303,14 @@ ctypes.PyDLL(None).sleep(600)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and only Linux has the means")
-@pytest.mark.parametrize("expected", [(), ("slow_import",)], ids=["at work", "importing"])
-def test_processes_that_never_listen_end_with_their_parent(tmp_path, expected):
+@pytest.mark.parametrize("given", [("processes",), ("processes", "slow_import"), ("dask",)], ids=" ".join)
+def test_processes_that_never_listen_end_with_their_parent(tmp_path, given):
+    if "dask" in given:
+        pytest.importorskip("distributed")
     (tmp_path / "deaf_parent.py").write_text(DEAF_PARENT)
     (tmp_path / "slow_import.py").write_text(SLOW_IMPORT)
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
-    command = [sys.executable, tmp_path / "deaf_parent.py", tmp_path, *expected]
+    command = [sys.executable, tmp_path / "deaf_parent.py", tmp_path, *given]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as parent:
         assert eventually((tmp_path / "begun").exists, 60)
         others = children_of(parent.pid)
