@@ -82,6 +82,7 @@ def _realise(largest: int, longer: int) -> Callable[[Params], dict[str, Any]]:
             "calm_lag": state.mean(made.squares(state.calm - goal[None])),
             "calm_lag_next": after.mean(made.squares(after.calm - goal[None])),
             "restless_sq": state.mean(made.squares(state.c - state.calm)),
+            "dependence": 0,
             "moved_sq": after.mean((moves * moves).sum(axis=1)),
         }
 
@@ -152,6 +153,7 @@ def _lasting(point: Params, *, largest: int) -> dict[str, Any]:
         "calm_lag": beta**2 * cc,
         "calm_lag_next": beta**2 * (share * xx + (1 - share) * cc),
         "restless_sq": 0.0,
+        "dependence": 0,
         "moved_sq": eta**2 * direction,
     }
 
@@ -202,6 +204,7 @@ def _second(point: Params, *, largest: int) -> dict[str, Any]:
         "calm_lag": square,
         "calm_lag_next": (1 - right) * square + right * beta**2 * x**2,
         "restless_sq": 0 * beta,
+        "dependence": 0,
         "moved_sq": (eta / beta) ** 2 * (beta**2 * x**2 + spread),
     }
 

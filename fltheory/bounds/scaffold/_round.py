@@ -169,10 +169,12 @@ def _push(point: Params, client: int, step: int) -> Any:
     return point["sigma"] * (np.arange(axes) == (client + step) % axes).astype(int)
 
 
-def advance(point: Params, made: PointClients, state: State, eta_l: Any, *, controlled: bool) -> tuple[State, Any]:
+def advance(
+    point: Params, made: PointClients, state: State, eta_l: Any, *, controlled: bool, common: bool = False
+) -> tuple[State, Any]:
     """Return the state after a round with the drift of the round, per outcome of the state before.
 
-    ``controlled`` is SCAFFOLD with option II, else FedAvg.
+    ``controlled`` is SCAFFOLD with option II, else FedAvg. If ``common``, all clients have the same noise.
     """
     steps, size = point["K"], sampled(point)
     patterns = np.array(list(itertools.product((-1, 1), repeat=steps)) if variance(point) != 0 else [(0,) * steps])
@@ -184,7 +186,7 @@ def advance(point: Params, made: PointClients, state: State, eta_l: Any, *, cont
         for k in range(steps):
             g = made.functions.gradient(i, y)
             calm_total = calm_total + g
-            g = g + patterns[None, :, k, None] * _push(point, i, k)
+            g = g + patterns[None, :, k, None] * _push(point, 0 if common else i, k)
             total = total + g
             y = y - eta_l * (g + (centre - state.c[:, i])[:, None] if controlled else g)
             away = y - state.x[:, None]
@@ -194,13 +196,15 @@ def advance(point: Params, made: PointClients, state: State, eta_l: Any, *, cont
         calm_means.append(calm_total / steps)
     subsets = list(itertools.combinations(range(made.number), size))
     chances, models, controls, calm = [], [], [], []
+    drawn = [(p,) * size for p in range(len(patterns))] if common else []
+    drawn = drawn or list(itertools.product(range(len(patterns)), repeat=size))
     for subset in subsets:
-        for pattern in itertools.product(range(len(patterns)), repeat=size):
+        for pattern in drawn:
             moved = sum(ends[i][:, p] - state.x for i, p in zip(subset, pattern, strict=True))
             c, quiet = state.c.copy(), state.calm.copy()
             for i, p in zip(subset, pattern, strict=True):
                 c[:, i], quiet[:, i] = means[i][:, p], calm_means[i][:, p]
-            chances.append(state.chance / (len(subsets) * len(patterns) ** size))
+            chances.append(state.chance / (len(subsets) * len(drawn)))
             models.append(state.x + point["eta_g"] * moved / size)
             controls.append(c)
             calm.append(quiet)

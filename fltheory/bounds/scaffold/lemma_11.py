@@ -45,8 +45,8 @@ It is attained for :math:`\eta_g \to \infty`, where nothing drifts, by each of t
 **Derivation of the corrected form.** :math:`(s + t)^2 \le \frac43s^2 + 4t^2`, and
 :math:`(s + t + u)^2 \le \frac52s^2 + \frac52t^2 + 5u^2`, since :math:`\frac25 + \frac25 + \frac15 = 1`:
 
-.. math:: \mathbb E\|x^r - x^{r-1}\|^2 \le \tilde\eta^2\Bigl(\tfrac{20}3\beta\bigl(\mathbb E[f(x^{r-1})] - f(x^*)\bigr) +
-   \tfrac{10}3\hat{\mathcal C}_{r-1} + 4\beta^2\mathcal E_r + \frac{8\sigma^2}{KS}\Bigr) .
+.. math:: \mathbb E\|x^r - x^{r-1}\|^2 \le \tilde\eta^2\Bigl(\tfrac{20}3\beta\bigl(\mathbb E[f(x^{r-1})] -
+   f(x^*)\bigr) + \tfrac{10}3\hat{\mathcal C}_{r-1} + 4\beta^2\mathcal E_r + \frac{8\sigma^2}{KS}\Bigr) .
 
 Instances: see :mod:`fltheory.bounds.scaffold._controlled`.
 
@@ -60,7 +60,7 @@ from sympy import Le, Rational, sqrt
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind
 from fltheory.bounds.scaffold._controlled import lasting, rounds, second
 from fltheory.bounds.scaffold._round import calm_lag, drift, gap, lag, moved_sq, restless_sq
-from fltheory.bounds.scaffold._symbols import K, S, beta, sigma_sq, step
+from fltheory.bounds.scaffold._symbols import INDEPENDENT, K, S, beta, sigma_sq, step
 from fltheory.problems.problem import Origin
 
 MANY, ANY = lasting(1), rounds(1, any_state=True, longer=10)
@@ -113,11 +113,13 @@ claim = Claim(
         Form(variant="corrected@many-rounds", statement=corrected, check=MANY, note=f"{CHANGE}; many rounds"),
         Form(
             variant="sharp",
-            statement=Le(moved_sq, step**2 * (sqrt((first_two + sqrt(shared)) ** 2 + shared) + beta * sqrt(drift)) ** 2),
+            statement=Le(
+                moved_sq, step**2 * (sqrt((first_two + sqrt(shared)) ** 2 + shared) + beta * sqrt(drift)) ** 2
+            ),
             note="roots in place of constants; attained by each term alone where nothing drifts",
         ),
     ),
-    assumptions=(RESTLESS,),
+    assumptions=(INDEPENDENT, RESTLESS),
     uses=("scaffold.lemma-3", "scaffold.lemma-4", "scaffold.eq-9"),
     check=ANY,
 )

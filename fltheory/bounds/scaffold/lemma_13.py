@@ -75,11 +75,7 @@ def published(control_lag: Any) -> Le:
 
 corrected = Le(
     left,
-    (
-        Rational(5, 54) * step**2 * calm_lag
-        + Rational(5, 2187) * step * gap
-        + Rational(2, 9) * step**2 * alone
-    )
+    (Rational(5, 54) * step**2 * calm_lag + Rational(5, 2187) * step * gap + Rational(2, 9) * step**2 * alone)
     / eta_g**2,
 )
 
