@@ -146,6 +146,20 @@ def test_falsehoods_are_refused(name: str, excess: Any) -> None:
     assert _attempted(FORMS[name](1 + excess)) is None
 
 
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        sp.Gt(gap, 0, evaluate=False), sp.Lt(0, NormSq(gradient), evaluate=False),
+        sp.Lt(NormSq(gradient), 2 * L * gap, evaluate=False), sp.Ne(gap, 0, evaluate=False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_an_equality_somewhere_is_no_strict_inequality(statement: Any, alone: bool) -> None:
+    """All four fail where the point is the minimiser."""
+    assert _attempted(Form(statement=statement), alone=alone) is None
+
+
 def test_edited_weights_are_refused() -> None:
     form = contracting()
     found = _attempted(form)
