@@ -251,7 +251,7 @@ def test_a_form_about_the_dimension_is_certified_in_one() -> None:
 
 
 def test_a_form_about_coordinates_is_certified_in_one_dimension() -> None:
-    for factor, certified in ((1, True), (1 + sp.Rational(1, 10**6), False)):
+    for factor, certified in ((1, True), (1 + sp.Rational(1, 10**6), False), (sp.Rational(101, 100), False)):
         form = Form(statement=sp.Le(factor * sp.Abs(gradient), L * sp.Abs(x - x_star), evaluate=False))
         assert WorstCase().scopes(form, _hypotheses(form)) == []
         assert (_attempted(form, alone=True) is not None) is certified
