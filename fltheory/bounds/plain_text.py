@@ -17,7 +17,7 @@ le:≤ leq:≤ ge:≥ geq:≥ ne:≠ neq:≠ approx:≈ in:∈ ll:≪ gg:≫ pro
 Rightarrow:⇒ top:ᵀ sum:∑ prod:∏ int:∫ dots:… ldots:… cdots:… langle:⟨ rangle:⟩ lceil:⌈ rceil:⌉ lfloor:⌊ rfloor:⌋ lVert:‖
 rVert:‖ infty:∞ star:⋆ mapsto:↦ nabla:∇ partial:∂ ell:ℓ varepsilon:ε epsilon:ε varsigma:ς vartheta:ϑ
 varphi:φ varrho:ϱ varpi:ϖ forall:∀ exists:∃ iff:⇔
-implies:⇒ sim:~ equiv:≡ setminus:∖ cup:∪ subset:⊂ circ:∘ prime:′
+implies:⇒ sim:~ equiv:≡ setminus:∖ cup:∪ subset:⊂ circ:∘ prime:′ succeq:⪰ preceq:⪯
 """
 _NAMED = dict(pair.split(":") for pair in _SIGNS.split())
 _OTHER = {r"\|": "‖", r"\{": "{", r"\}": "}", r"\!": "", "\\\\": "\n"} | dict.fromkeys(

@@ -105,11 +105,11 @@ def test_a_module_is_also_looked_for_in_the_folders_of_algorithms(study: Path, t
     folder.mkdir()
     (tmp_path / "mine.py").rename(folder / "elsewhere.py")
     (tmp_path / "helper.py").rename(folder / "helper.py")
-    study.write_text(
-        STUDY.format(name="elsewhere:Halved").replace("mine:", "elsewhere:") + "[sweep]\nrounds = [2, 3]\n"
-    )
+    study.write_text(STUDY.format(name="elsewhere:Halved").replace("mine:", "elsewhere:"))
     with pytest.raises(InvalidParameter, match=r"elsewhere is neither .*elsewhere\.py nor a module"):
-        Grid.load(study)
+        experiments.load(study)
+    assert experiments.load(study, folders=[folder]).experiments[0][0] == "Halved"
+    study.write_text(study.read_text() + "[sweep]\nrounds = [2, 3]\n")
     assert len({run.key for run in plan(Grid.load(study, folders=[folder]))}) == 4
 
 
