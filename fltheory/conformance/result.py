@@ -60,7 +60,7 @@ class InstanceResult:
         return self.difference is None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Conformance:
     """Answer to "is my implementation right?".
 
@@ -126,6 +126,9 @@ class Conformance:
         if self.conclusion is Conclusion.VARIANT:
             text += ": a variant, not a mistake"
         return text
+
+    def __repr__(self) -> str:
+        return f"Conformance({self.title}: {self.conclusion.value}, {self.diagnosis})"
 
     def lines(self) -> list[str]:
         """Return what was found, one sentence per line."""

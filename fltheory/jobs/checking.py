@@ -257,6 +257,11 @@ class Falsification:
         """The counterexample, shrunk and confirmed; ``None`` if none was found."""
         return self.verdict.counterexample
 
+    def _repr_html_(self) -> str:
+        searched = f"{self.instances} instances, {self.searches} searches"
+        shown = self.verdict if self.counterexample is None else self.counterexample
+        return f"<div>{shown._repr_html_()}<br>{searched}</div>"
+
 
 def falsify(
     id: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +169,12 @@ class StepSizes:
             if one.name == name:
                 return one
         raise KeyError(f"{name!r}; there are {', '.join(one.name for one in self.candidates)}")
+
+    def __iter__(self) -> Iterator[StepSize]:
+        return iter(self.candidates)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return the rows of the table as text, in the order of :data:`COLUMNS`."""

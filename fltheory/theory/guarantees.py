@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +80,12 @@ class Guarantees:
             if name in (one.id, one.name, *(f"{one.id} ({variant})" for variant in one.variants)):
                 return one
         raise KeyError(f"{name!r}; there are {', '.join(dict.fromkeys(one.name for one in self.guarantees))}")
+
+    def __iter__(self) -> Iterator[Guarantee]:
+        return iter(self.guarantees)
+
+    def __len__(self) -> int:
+        return len(self.guarantees)
 
     def cells(self, rows: Iterable[Guarantee]) -> list[tuple[str, ...]]:
         """Return rows as text, in the order of :data:`COLUMNS`."""

@@ -254,6 +254,9 @@ class Symbols(tuple[Quantity, ...]):
     def __str__(self) -> str:
         return "\n".join(symbol.described() for symbol in self)
 
+    def __repr__(self) -> str:
+        return f"Symbols({', '.join(symbol.name for symbol in self)})"
+
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td><code>{html.escape(s.name)}</code></td><td>${html.escape(s.with_indices)}$</td>"

@@ -40,7 +40,7 @@ class Strength(enum.Enum):
     """A trend was continued beyond what was evaluated."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Counterexample:
     """An instance on which a form fails, small and round, with what `replay` needs to evaluate it again.
 
@@ -85,6 +85,10 @@ class Counterexample:
 
     def __str__(self) -> str:
         return f"{self.id} ({self.variant}) fails at {self.in_one_line()}"
+
+    def __repr__(self) -> str:
+        lhs, rhs = _sides(self.lhs, self.rhs)
+        return f"Counterexample({self.id!r}, {self.variant!r}, {lhs} {self.sign} {rhs})"
 
     def _repr_html_(self) -> str:
         shown = [(f"${one['symbol']}$", ", ".join(map(str, one["values"]))) for one in self.quantities]
