@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fltheory.algorithms.base import Algorithm
 from fltheory.bounds import catalogue
+from fltheory.bounds.claim import Kind
 from fltheory.errors import FltheoryError
 from fltheory.participation import Participation
 from fltheory.problems.problem import Problem
@@ -66,6 +68,7 @@ def prescribed_rates(
     *,
     algorithm: Algorithm,
     rounds: int,
+    longest: int | None = None,
     radius: float | None = None,
     claims: catalogue.Folders = (),
     **constants: Any,
@@ -76,6 +79,9 @@ def prescribed_rates(
     ----------
     problem, participation, algorithm, rounds, radius, constants
         As for :meth:`~fltheory.theory.theorem.Theorem.rate_for`.
+    longest
+        Number of rounds for which values are listed, ``rounds`` if not given. A rate that depends on the number of
+        rounds is that for ``rounds`` of them.
     claims
         Folders with claims of your own.
 
@@ -91,27 +97,33 @@ def prescribed_rates(
     found: list[PrescribedRate] = []
     refused: dict[str, str] = {}
     free: list[str] = []
+    most = max(rounds, longest or rounds)
     for entry in catalogue.select(["*"], catalogue.folders(claims)):
         if not reads_runs(entry):
             continue
         statement = Theorem(entry.load(), entry)
         variants = [name for name in statement.forms if statement.prescribes(name)]
-        if not variants:
+        if not variants and statement.claim.kind is not Kind.LOWER:
             free.append(entry.id)
         mine = {name: value for name, value in constants.items() if name in statement.takes()}
         own: dict[tuple[float, ...], tuple[list[str], Schedule]] = {}
         for variant in variants:
+            ask = partial(
+                statement.rate_for,
+                problem,
+                participation,
+                algorithm=algorithm,
+                radius=radius,
+                variant=variant,
+                **mine,
+            )
             try:
-                rate = statement.rate_for(
-                    problem,
-                    participation,
-                    algorithm=algorithm,
-                    rounds=rounds,
-                    radius=radius,
-                    variant=variant,
-                    **mine,
-                )
-                values = tuple(rates_of(rate, tau, participation.local_steps)[0] for tau in range(rounds))
+                rate = ask(rounds=rounds)
+                if most > rounds:
+                    longer = ask(rounds=most)
+                    if _values(longer, participation, rounds) == _values(rate, participation, rounds):
+                        rate = longer
+                values = _values(rate, participation, most)
             except FltheoryError as error:
                 refused.setdefault(entry.id, str(error))
             else:
@@ -129,6 +141,10 @@ def prescribed_rates(
             for values, (names, rate) in own.items()
         ]
     return PrescribedRates(found=tuple(found), refused=refused, free=tuple(free))
+
+
+def _values(rate: Schedule, participation: Participation, rounds: int) -> tuple[float, ...]:
+    return tuple(rates_of(rate, tau, participation.local_steps)[0] for tau in range(rounds))
 
 
 def reads_runs(entry: catalogue.Entry) -> bool:

@@ -23,8 +23,6 @@ from fltheory.bounds.algebra import compiled
 from fltheory.bounds.flexible_participation.experiments import gradient_sq
 from fltheory.bounds.flexible_participation.run_laws import laws_of
 from fltheory.bounds.flexible_participation.symbols import (
-    M_tau,
-    dependence,
     distance,
     distance_start,
     mean_ps,
@@ -248,7 +246,8 @@ def main_bound(offset: Any) -> Observation:
     def quantities(facts: Facts) -> Mapping[Any, Any]:
         env = setting(facts) | along(facts)
         heterogeneous = facts.keep("z_tau", law(facts, 0).z, Origin.COMPUTED, "1 if participation is heterogeneous")
-        return env | {M_tau: heterogeneous * env[tau], dependence: independence(facts)}
+        counted = {"z_tau": heterogeneous, "M_tau": heterogeneous * env[tau]}
+        return {**named(env), **counted, "dependence": independence(facts)}
 
     return Observation(
         quantities=quantities,

@@ -334,3 +334,40 @@ def test_a_theorem_whose_rate_divides_by_zero_is_refused():
     found = fl.step_sizes(problem, fl.FedAvg(), participation_of(2, 2), rounds=4, server_rates=())
     assert "ruan.theorem-3.1" in found.refused
     assert any("divides by a constant that is 0" in reason for reason in found.refused.values())
+
+
+def test_a_rate_that_depends_on_the_number_of_rounds_is_that_of_the_horizon():
+    """The candidate is followed for ten times as many rounds, and still asked for at the rate of the horizon."""
+    problem = fl.noisy_quadratic(dim=2, num_clients=2, mu=1.0, L=4.0, round_drift_sq=0.0)
+    participation = participation_of(2, 2)
+    found = fl.step_sizes(problem, fl.FedAvg(), participation, rounds=4, server_rates=())
+    row = found["koloskova.theorem-2-gc"]
+    theorem = fl.theorem("koloskova.theorem-2-gc")
+    rates = [
+        theorem.rate_for(problem, participation, algorithm=fl.FedAvg(), rounds=rounds, variant="corrected@tuned")
+        for rounds in (4, 40)
+    ]
+    assert rates[0] != rates[1]
+    assert row.rate == rates[0]
+    assert "learning rate of the theorem" not in row.unmet
+    assert row.unchecked == {}
+    changing = fl.Participation(
+        num_clients=2,
+        local_steps=2,
+        steps=fl.participation.TimeVarying(
+            laws=(fl.participation.FullSteps(), fl.participation.BernoulliSteps(probability=0.5)), starts=(0, 6)
+        ),
+    )
+    later = fl.step_sizes(problem, fl.Ruan(scheme="C"), changing, rounds=4, server_rates=())
+    row = later["ruan.eq-66 (published)"]
+    own = fl.theorem("ruan.eq-66").rate_for(
+        problem, changing, algorithm=fl.Ruan(scheme="C"), rounds=4, variant="published"
+    )
+    assert (row.first, row.last) == (own.at(0), own.at(3))
+    assert "learning rate of the theorem" not in row.unmet
+
+
+def test_lower_bounds_are_not_among_the_theorems_that_leave_the_rate_open():
+    found = fl.step_sizes(problem_of(), fl.FedAvg(), participation_of(), rounds=2, server_rates=())
+    assert "scaffold.theorem-vii-sc" in found.free
+    assert "scaffold.theorem-vi" not in found.free

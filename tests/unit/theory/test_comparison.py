@@ -490,3 +490,11 @@ def test_rates_that_nearly_agree_are_told_apart() -> None:
     (unmet,) = [one for one in fl.theorem(MAIN).compare(almost).unmet if one.name == "learning rate of the theorem"]
     numbers = [word.rstrip(",") for word in unmet.value.split() if word[0] == "0" and "." in word]
     assert len(set(numbers)) == 2
+
+
+def test_every_reading_of_the_main_theorem_finds_its_constants() -> None:
+    theorem = fl.theorem(MAIN)
+    experiment = prescribed(algorithm=fl.Ruan(scheme="A"))
+    compared = {variant: theorem.compare(experiment, variant=variant) for variant in theorem.forms}
+    assert {one.decision for one in compared.values()} == {fl.Decision.HOLDS}
+    assert compared["published@any-dependence"].constants["z_tau"].value == 0
