@@ -43,6 +43,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -86,6 +87,8 @@ class GossipSGD(Algorithm):
     --------
     >>> GossipSGD(mixing="ring").matrix(0, np.full(4, 0.25)).round(2).tolist()[0]
     [0.33, 0.33, 0.0, 0.33]
+    >>> GossipSGD(mixing=[[0.9, 0.1], [0.1, 0.9]]).matrix(0, np.full(2, 0.5)).tolist()
+    [[0.9, 0.1], [0.1, 0.9]]
     >>> GossipSGD(mixing=["identity", "mean"]).matrix(3, np.full(2, 0.5)).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     >>> GossipSGD(mixing=["identity", "mean"], probabilities=[0.9, 0.1]).chances(1)["matrix"].num_outcomes
@@ -95,11 +98,11 @@ class GossipSGD(Algorithm):
     name: ClassVar[str] = "gossip-sgd"
     title: ClassVar[str] = "Gossip SGD"
 
-    mixing: str | Sequence[str | Sequence[Sequence[float]]] = ("mean",)
+    mixing: str | Floats | Sequence[Sequence[float]] | Sequence[str | Floats | Sequence[Sequence[float]]] = ("mean",)
     probabilities: Sequence[float] = ()
 
     def __post_init__(self) -> None:
-        given: Any = (self.mixing,) if isinstance(self.mixing, str) else self.mixing
+        given: Any = (self.mixing,) if _is_one(self.mixing) else self.mixing
         if not isinstance(given, (list, tuple)) or not given:
             raise arguments.fail("GossipSGD", "mixing", "a mixing matrix or a sequence of them", self.mixing)
         object.__setattr__(self, "mixing", tuple(_checked(one) for one in given))
@@ -239,6 +242,14 @@ def _ring(p: Floats) -> Floats:
     degree = near.sum(axis=1)
     lighter = np.minimum(p[:, None], p[None, :]) / np.where(p > 0, p, 1.0)[:, None]
     return np.asarray(near * lighter / (np.maximum(degree[:, None], degree[None, :]) + 1.0))
+
+
+def _is_one(mixing: Any) -> bool:
+    """Return whether it is one matrix, by its name or by its rows, and not a sequence of them."""
+    if isinstance(mixing, str | np.ndarray):
+        return isinstance(mixing, str) or mixing.ndim == 2
+    rows = isinstance(mixing, list | tuple) and all(isinstance(row, list | tuple | np.ndarray) for row in mixing)
+    return rows and bool(mixing) and all(isinstance(entry, Real) for row in mixing for entry in row)
 
 
 def _checked(one: Any) -> Mixing:

@@ -137,6 +137,7 @@ def controlled_logistic(
         raise arguments.fail(
             _OWNER, "client_drift_sq", "0 for one client", drift_sq, "add clients, or tilt without client_drift_centred"
         )
+    seed = arguments.integer(_OWNER, "seed", seed, low=0)
     rng = seeding.generator(seed, Purpose.INSTANCE)
     drawn, labels = _drawn(rng, count, width, classes, arguments.real(_OWNER, "signal", signal, low=0))
     if arguments.boolean(_OWNER, "intercept", intercept):

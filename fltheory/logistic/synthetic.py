@@ -92,6 +92,7 @@ def synthetic(
 
     of_a_client = ("min_size", min_size)
     _require_memory(owner, num_clients, num_clients, num_features, of_a_client)
+    seed = arguments.integer(owner, "seed", seed, low=0)
     rng = seeding.generator(seed, Purpose.INSTANCE)
     counts = _client_sizes(rng, num_clients, sizes, min_size, max_size)
     _require_memory(owner, num_clients, int(counts.sum()), num_features, of_a_client)
@@ -175,6 +176,7 @@ def logistic_clients(
     feature_shift = arguments.real(owner, "feature_shift", feature_shift, low=0)
     label_shift = arguments.real(owner, "label_shift", label_shift, low=0)
 
+    seed = arguments.integer(owner, "seed", seed, low=0)
     rng = seeding.generator(seed, Purpose.INSTANCE)
     w = signal * _direction(rng, num_features)
     offsets = np.linspace(-label_shift, label_shift, num_clients) if num_clients > 1 else np.zeros(1)

@@ -102,6 +102,7 @@ def noisy_quadratic(
             remedy="set reflections to 10, say, which is a diagonal Hessian plus one of low rank, or rotated to false, "
             f"which is a diagonal Hessian of {memory.shown(8 * dim)}, or lower dim",
         )
+    seed = arguments.integer(owner, "seed", seed, low=0)
     rng = seeding.generator(seed, Purpose.INSTANCE)
     values = _spectrum(owner, dim, mu, L, spectrum, rng)
     basis: Basis = None
@@ -253,6 +254,7 @@ def client_quadratics(
         raise arguments.fail(owner, "spread", "0 if only one client has samples", spread)
     one = isinstance(noise_sq, int | float)
     noise = np.full(clients, arguments.real(owner, "noise_sq", noise_sq, low=0)) if one else noise_sq
+    seed = arguments.integer(owner, "seed", seed, low=0)
     rng = seeding.generator(seed, Purpose.INSTANCE)
     exact_ends = gap < L - mu or dim == 1
     base = _spectrum(owner, dim, mu, L - gap, spectrum, rng) if exact_ends else np.full(dim, float(mu))

@@ -248,8 +248,8 @@ def test_a_configuration_file_may_ask_for_one() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"mu": 0.0}, r"mu must be a number in \(0, inf\]"),
-        ({"mu": 2.0, "L": 2.0}, r"L must be a number in \(2, inf\], got L=2.0; mu must be below it"),
+        ({"mu": 0.0}, r"mu must be a number in \(0, inf\)"),
+        ({"mu": 2.0, "L": 2.0}, r"L must be a number in \(2, inf\), got L=2.0; mu must be below it"),
         ({"scenario": "S1"}, "client_drift_by must be 'tilt' in scenario S1"),
         ({"num_clients": 1}, "client_drift_sq must be 0 for one client"),
         ({"num_features": 1}, "num_features must be at least 2 for clients by rotation"),

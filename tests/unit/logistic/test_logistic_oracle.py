@@ -170,7 +170,7 @@ def test_the_proximal_point_of_what_has_overflowed_is_not_a_number(make_problem:
 def test_drifts_are_not_negative(make_problem: Any, name: str) -> None:
     assert getattr(make_problem(2, **{name: 0.0}), name) == 0.0
     for value in (-1e-9, np.nan, np.inf):
-        with pytest.raises(InvalidParameter, match=rf"{name} must be a number in \[0, inf\], got {name}="):
+        with pytest.raises(InvalidParameter, match=rf"{name} must be a number in \[0, inf\), got {name}="):
             make_problem(2, **{name: value})
 
 

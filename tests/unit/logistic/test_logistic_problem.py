@@ -124,7 +124,7 @@ def test_intercept_is_a_last_feature_of_ones(make_problem: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"l2": 0.0}, r"LogisticProblem.l2 must be a number in \(0, inf\], got l2=0.0"),
+        ({"l2": 0.0}, r"LogisticProblem.l2 must be a number in \(0, inf\), got l2=0.0"),
         ({"l2": float("nan")}, "LogisticProblem.l2"),
         ({"num_classes": 1}, "LogisticProblem.num_classes"),
         ({"num_classes": 2}, "must have labels in 0 .. 1, got 2"),

@@ -175,7 +175,7 @@ def test_seed_decides_the_instance():
 @pytest.mark.parametrize(
     ("make", "arguments", "message"),
     [
-        (noisy_quadratic, {"mu": -1.0}, r"noisy_quadratic\.mu must be a number in \[0, inf\]"),
+        (noisy_quadratic, {"mu": -1.0}, r"noisy_quadratic\.mu must be a number in \[0, inf\)"),
         (noisy_quadratic, {"mu": 3, "L": 2}, r"mu must be in \[0, L\], got mu=3 with L=2"),
         (noisy_quadratic, {"L": float("nan")}, r"noisy_quadratic\.L"),
         (noisy_quadratic, {"dim": 0}, r"noisy_quadratic\.dim"),
@@ -192,7 +192,7 @@ def test_seed_decides_the_instance():
         (noisy_quadratic, {"num_clients": 2, "client_growth": 0.1}, "must be 0 for two clients"),
         (noisy_quadratic, {"num_clients": 3, "client_growth": 1.0}, "must leave every local objective convex"),
         (noisy_quadratic, {"client_growth": 0.6, "round_growth": 0.6}, "must leave every local objective convex"),
-        (noisy_quadratic, {"seed": -1}, "non-negative"),
+        (noisy_quadratic, {"seed": -1}, r"noisy_quadratic\.seed must be an integer >= 0"),
         (client_quadratics, {"mu": 3, "L": 2}, r"mu must be in \[0, L\], got mu=3 with L=2"),
         (client_quadratics, {"L": "x"}, r"client_quadratics\.L"),
         (client_quadratics, {"dissimilarity": 4.5}, "at most L - mu = 4"),

@@ -278,3 +278,16 @@ def test_too_many_matchings_are_refused():
         GossipSGD.random_matchings(10)
     with pytest.raises(InvalidParameter, match="num_clients"):
         GossipSGD.random_pairs(1)
+
+
+@pytest.mark.parametrize("kind", [lambda rows: rows, np.array, tuple], ids=["rows", "array", "tuple"])
+def test_one_matrix_is_a_sequence_of_one(kind):
+    rows = [[0.75, 0.25], [0.25, 0.75]]
+    assert GossipSGD(mixing=kind(rows)) == GossipSGD(mixing=[rows])
+    assert GossipSGD(mixing=[kind(rows), "mean"]).mixing[1] == "mean"
+
+
+@pytest.mark.parametrize("wrong", [[[1.0, 2.0], [3.0, 4.0]], np.ones((2, 3)), [[1.0], [0.5, 0.5]]])
+def test_one_matrix_has_rows_that_add_up_to_one(wrong):
+    with pytest.raises(InvalidParameter, match=r"GossipSGD\.mixing must be"):
+        GossipSGD(mixing=wrong)

@@ -112,6 +112,8 @@ RUN = fl.simulate(EXPERIMENT, engine="exact")
         (lambda: THEOREM.rate_for(QUADRATIC, EVERYONE, rounds=0), "rate_for.rounds must be an integer >= 1"),
         (lambda: THEOREM.rate_for(QUADRATIC, EVERYONE, thetta=1), "makes no use of thetta; did you mean 'theta'"),
         (lambda: THEOREM.rate_for(QUADRATIC, fl.Participation(num_clients=5, local_steps=2)), "for 3 clients like"),
+        (lambda: fl.noisy_quadratic(seed=-1), "noisy_quadratic.seed must be an integer >= 0"),
+        (lambda: fl.controlled_logistic(mu=0.1, L=1.0, seed=-1), "controlled_logistic.seed must be an integer >= 0"),
         (lambda: fl.theorem("ruan.eq-9", claims=3), "claims must be a folder with claims"),  # type: ignore[arg-type]
         (lambda: fl.check([]), "no claim is named"),
         (lambda: fl.check(3), "a claim is named by its id"),  # type: ignore[arg-type]

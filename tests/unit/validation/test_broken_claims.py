@@ -40,7 +40,7 @@ CASES = {
     "an error of the package": (
         "def realise(point):\n    return {x: Real(2, 1)}",
         REALISE,
-        r"a\.py:7: Real\.high must be a number in \[2, inf\]",
+        r"a\.py:7: Real\.high must be a number in \[2, inf\)",
     ),
     "deep inside": (
         "def inner(a):\n    return 1 / (a - a)\n\n\ndef realise(point):\n    return {x: inner(point['a'])}",
