@@ -180,16 +180,38 @@ def _verdict(variant: str, form: Mapping[str, Any] | None, replay: Mapping[str, 
     if relation(form["latex"]) == "ge":
         left, right = right, left
     left, right = (f"${as_latex(side)}$" if EXACT.fullmatch(side) else escaped(side) for side in (left, right))
+    terms = found.get("terms") or {}
+    left, right = (
+        f"${terms[name]} =$ {value}" if name in terms else value for name, value in (("left", left), ("right", right))
+    )
     text += f"On the instance below the left-hand side is {left}, the right-hand side {right}."
     rows = found.get("quantities", ())
     if rows:
         text += "\n\n" + ", ".join(f"${row['symbol']} = {_values(row['values'])}$" for row in rows) + "."
         if any(len(row["values"]) > 1 for row in rows):
             text += " Several values belong to the outcomes, in the same order."
+    if found.get("hypotheses"):
+        signs = {"≤": r"\le", "≥": r"\ge", "≠": r"\ne"}
+        text += "\n\nThe assumptions hold: " + "; ".join(
+            f"${one['statement']}$, here ${one['lhs']} {signs.get(one['sign'], one['sign'])} {one['rhs']}$"
+            for one in found["hypotheses"]
+        )
+        text += "."
     if form["evidence"].get("sweeps"):
         text += "\n\n" + escaped(form["reason"][:1].upper() + form["reason"][1:]) + "."
     command = replay.get(variant, "")
-    return text + (f"\n\\begin{{verbatim}}\n{command}\n\\end{{verbatim}}" if command else "")
+    return text + (f"\n\\begin{{verbatim}}\n{_shell(command)}\n\\end{{verbatim}}" if command else "")
+
+
+def _shell(command: str) -> str:
+    r"""Return a command over several lines, which a shell reads as one.
+
+    >>> print(_shell("fltheory replay " + "a/" * 30 + "b.json"))  # doctest: +ELLIPSIS
+    fltheory replay \
+        a/a/.../a/b.json
+    """
+    words = textwrap.wrap(command, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return " \\\n    ".join(words)
 
 
 def _values(values: Sequence[str]) -> str:
