@@ -69,9 +69,9 @@ def _cost(entry: Mapping[str, Any], form: Mapping[str, Any], found: Mapping[str,
     length = sum(len(plain(formula)) for formula in formulas)
     zeros = sum(row["values"] == ["0"] for row in found["quantities"]) + 2 * sum(found[side] == "0" for side in _SIDES)
     plainly = not str(entry["id"]).partition(".")[2].startswith(_MAIN)
-    near = found["sign"] != "≠" and 1 / CLOSE < (found.get("ratio") or 0) < CLOSE
-    spread = 2 * len(found["quantities"]) + len(numbers) + digits + length / 5 + 5 * zeros
-    return spread + 60 * plainly + 20 * near + 60 * _unexplained(found)
+    near = found["sign"] != "≠" and 1 / CLOSE < float(found.get("ratio") or 0) < CLOSE
+    spread: float = 2 * len(found["quantities"]) + len(numbers) + digits + length / 5 + 5 * zeros
+    return float(spread) + 60 * plainly + 20 * near + 60 * _unexplained(found)
 
 
 def _finding(entry: Mapping[str, Any], form: Mapping[str, Any], counterexample: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from fltheory.bounds.papers import labelled
@@ -36,6 +38,10 @@ NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 """A whole number or a fraction."""
 
 
+DIGITS = 6
+"""Digits of a numerator or denominator beyond which a fraction is told as a decimal number, about."""
+
+
 def form_name(variant: str) -> str:
     """Return a name for a form.
 
@@ -55,18 +61,36 @@ def form_name(variant: str) -> str:
 def sides(counterexample: Mapping[str, Any]) -> tuple[str, str]:
     """Return both sides of what fails as HTML, floats with as many digits as tell them apart."""
     both = str(counterexample["lhs"]), str(counterexample["rhs"])
-    if any("." in side for side in both):
+    if any("." in side or _unreadable(side) for side in both):
         try:
-            numbers = tuple(map(float, both))
-        except ValueError:
+            numbers = tuple(float(Fraction(side) if NUMBER.fullmatch(side) else side) for side in both)
+        except (ValueError, ZeroDivisionError, OverflowError):
             return number(both[0]), number(both[1])
         digits = next((n for n in range(4, 17) if f"{numbers[0]:.{n}g}" != f"{numbers[1]:.{n}g}"), 17)
         both = f"{numbers[0]:.{digits}g}", f"{numbers[1]:.{digits}g}"
     return number(both[0]), number(both[1])
 
 
+def _unreadable(text: str) -> bool:
+    """Return whether a number is a fraction with more digits than anybody reads."""
+    return bool(NUMBER.fullmatch(text)) and "/" in text and max(map(len, text.lstrip("-").split("/"))) > DIGITS
+
+
+def decimal(text: str) -> str:
+    """Return a fraction with many digits as a decimal number, about; empty for all others."""
+    with contextlib.suppress(ZeroDivisionError, OverflowError):
+        return f"{float(Fraction(text)):.6g}" if _unreadable(text) else ""
+    return ""
+
+
 def number(text: str) -> str:
-    """Return a number as HTML: plain ones as text with a true minus sign, others as formulas."""
+    """Return a number as HTML: plain ones as text with a true minus sign, others as formulas.
+
+    >>> number("-3/4"), number("5041/16384001")
+    ('−3/4', '≈ 0.000307678')
+    """
+    if about := decimal(text):
+        return f"≈ {about}".replace("-", "−")
     plain = text.replace(r"\cdot", "·")
     if re.fullmatch(r"[-+·\d./, ()]+", plain):
         return plain.replace("-", "−")

@@ -196,7 +196,9 @@ def _ticks(place: Axes) -> None:
         NullFormatter,
     )
 
-    place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(5) for digit in (1, 2, 5)]))
+    first, last = place.get_xlim()
+    digits = (1, 2, 5) if last < 300 * first else (1,)
+    place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(8) for digit in digits]))
     place.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     low, high = place.get_ylim()
     if high < 100 * low:
