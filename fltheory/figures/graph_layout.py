@@ -73,8 +73,8 @@ def _spread(row: list[str], wish: Mapping[str, float]) -> dict[str, float]:
 def routes(rows: Mapping[str, int], across: Mapping[str, float], edges: Sequence[tuple[str, str]]) -> list[list[Point]]:
     """Return the points of every edge in inches, from the top of what is used to the bottom of what uses it.
 
-    Between two points in turn an edge bends, and goes straight up beside the boxes of a row that it passes: no edge runs
-    behind a box.
+    Between two points in turn an edge bends, and goes straight up beside the boxes of a row that it passes: no edge
+    runs behind a box.
     """
     taken: dict[int, list[Point]] = {row: [] for row in rows.values()}
     for id_, row in rows.items():

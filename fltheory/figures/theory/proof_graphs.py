@@ -164,8 +164,8 @@ def caption(data: Data) -> str:
         else ""
     )
     return (
-        f"Of {len(verdict)} connected statements {counted['VIOLATED']} fail as printed{others}; no counterexample is found "
-        f"to {counted['HOLDS']}, but a step of the proof fails for {len(data.get('shaky', ()))} of them "
+        f"Of {len(verdict)} connected statements {counted['VIOLATED']} fail as printed{others}; no counterexample is "
+        f"found to {counted['HOLDS']}, but a step of the proof fails for {len(data.get('shaky', ()))} of them "
         f"({data['ledger']['effort']} effort)"
         f"{composed}."
     )

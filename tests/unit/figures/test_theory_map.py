@@ -75,9 +75,8 @@ def test_the_figure_names_all_winners_and_has_a_number_in_every_cell(data):
     found = [fl.theorem(cell["theorem"]).reference for cell in cells_of(data)]
     assert [told[letter] for letter in letters] == found
     assert [len(axes.texts) for axes in figure.axes] == [4] * 4
-    assert figure.axes[0].texts[0].get_text().split("\n")[0] == theory_map._factor(
-        data["maps"][0]["cells"][0][0]["ratio"]
-    )
+    first = figure.axes[0].texts[0].get_text().split("\n")[0]
+    assert first == theory_map._factor(data["maps"][0]["cells"][0][0]["ratio"])
     caption = theory_map.caption(data)
     assert all(name in caption for name in winners)
     assert not any(cell["theorem"] in caption for cell in cells_of(data))
