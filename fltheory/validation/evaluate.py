@@ -117,10 +117,16 @@ def _vanishing(evaluation: Evaluation) -> bool:
     return evaluation.equality and max(abs(float(evaluation.lhs)), abs(float(evaluation.rhs))) < NOTHING
 
 
+def closest(relation: Relational, over: tuple[Range, ...], values: Env, *, exact: bool = False) -> Evaluation | None:
+    """Return the evaluation of an assumption that is closest to failing; ``None`` if no index is in range."""
+    evaluations = _evaluations(relation, values, over, 0, exact=exact)
+    return max(evaluations, key=lambda evaluation: evaluation.score, default=None)
+
+
 def measured(relation: Relational, over: tuple[Range, ...], values: Env) -> str:
     """Return the sides of an assumption on an instance, where they are closest to failing it; smaller side first."""
-    evaluations = list(_evaluations(relation, values, over, 0, exact=False))
-    return _both(max(evaluations, key=lambda evaluation: evaluation.score)) if evaluations else ""
+    evaluation = closest(relation, over, values)
+    return _both(evaluation) if evaluation is not None else ""
 
 
 def _both(evaluation: Evaluation) -> str:
