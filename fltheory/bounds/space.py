@@ -61,7 +61,18 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several words."""
+    """One of several words.
+
+    Parameters
+    ----------
+    options
+        The words.
+
+    Examples
+    --------
+    >>> Choice(("full", "partial")).options
+    ('full', 'partial')
+    """
 
     options: tuple[str, ...]
 
@@ -72,7 +83,20 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """An array of whole numbers; ``high`` may name an integer parameter."""
+    """An array of whole numbers.
+
+    Parameters
+    ----------
+    low, high
+        Smallest and largest value; ``high`` may name an integer parameter.
+    shape
+        Lengths of the axes: whole numbers, or names of integer parameters.
+
+    Examples
+    --------
+    >>> Integers(0, "E", shape=("N",)).high
+    'E'
+    """
 
     low: int
     high: int | str
@@ -151,6 +175,13 @@ Parameter = Integer | Integers | Real | Choice
 class Space:
     """A space of instances; discrete parameters first.
 
+    Parameters
+    ----------
+    parameters
+        Parameters by name: :class:`Integer`, :class:`Integers`, :class:`Choice` or :class:`Real`.
+
+    Examples
+    --------
     >>> space = Space({"N": Integer(1, 3), "w": Real(-1, 1, shape=("N",))})
     >>> space.length({"N": 3})
     3
@@ -265,6 +296,20 @@ def exact(point: Params) -> ExactPoint:
 def ratio(point: Params, top: int, bottom: int = 1) -> Any:
     """Return a fraction in the arithmetic of a point: float64, or a SymPy rational at an exact one.
 
+    Parameters
+    ----------
+    point
+        The point that ``realise`` was called with.
+    top, bottom
+        Numerator and denominator.
+
+    Returns
+    -------
+    Any
+        The fraction.
+
+    Examples
+    --------
     >>> ratio({"x": 0.5}, 1, 4), ratio(exact({"x": 0.5}), 1, 4)
     (0.25, 1/4)
     """

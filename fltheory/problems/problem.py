@@ -28,7 +28,17 @@ class Origin(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number (or an array with one per client, or a model) that theorems refer to."""
+    """A number (or an array with one per client, or a model) that theorems refer to.
+
+    Parameters
+    ----------
+    value
+        The value.
+    origin
+        Whether it was computed, declared or measured.
+    note
+        What it is, or where it was measured, in a few words.
+    """
 
     value: Any
     origin: Origin
@@ -62,7 +72,17 @@ class Objective(Protocol):
 
 
 class Measures(NamedTuple):
-    """How good models are where the minimiser is known, each for models ``(..., dim)`` of shape ``(...,)``."""
+    """How good models are where the minimiser is known; for models ``(..., dim)`` all have the shape ``(...,)``.
+
+    Parameters
+    ----------
+    distance_sq
+        Squared distance to the minimiser.
+    gap
+        Objective minus its minimum.
+    gradient_norm_sq
+        Squared norm of the gradient.
+    """
 
     distance_sq: Floats
     gap: Floats
@@ -70,7 +90,15 @@ class Measures(NamedTuple):
 
 
 class LossMeasures(NamedTuple):
-    """How good models are where no minimiser is known: training loss, and share of test samples that are right."""
+    """How good models are where no minimiser is known; for models ``(..., dim)`` all have the shape ``(...,)``.
+
+    Parameters
+    ----------
+    loss
+        Training loss.
+    accuracy
+        Share of the test samples that are classified correctly.
+    """
 
     loss: Floats
     accuracy: Floats
