@@ -201,7 +201,7 @@ class Space:
             for used in (*lengths, *ends):
                 if isinstance(used, str) and used not in known:
                     raise InvalidParameter(
-                        f"Space parameter {name!r} refers to {used!r}, which is no Integer of the space; "
+                        f"Space parameter {name!r} refers to {used!r}, which is not an Integer of the space; "
                         f"known are {', '.join(sorted(known)) or 'none'}"
                     )
 
@@ -348,7 +348,7 @@ def read(space: Space, stored: Params) -> dict[str, Any]:
     """Undo :func:`plain` for values that may come from anywhere, or say which parameter is not one of the space."""
     unknown = sorted(set(stored) - set(space.parameters))
     if unknown:
-        raise InvalidParameter(f"parameters.{unknown[0]} is no parameter of the claim")
+        raise InvalidParameter(f"parameters.{unknown[0]} is not a parameter of the claim")
     point: dict[str, Any] = {}
     for name, parameter in space.items():
         if name not in stored:

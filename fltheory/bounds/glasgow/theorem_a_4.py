@@ -14,9 +14,9 @@ wrong way round.
 **Where it fails.** After hundreds of steps. The problem is :math:`\frac H2`-strongly convex, so that the bias settles;
 in the proof :math:`\mathbb E[x_{\mathrm{SGD}}^{(k)}] - z_{\mathrm{GD}}^{(k)} \le -\frac1{12}\eta^3\sigma^2Q
 \sum_{j=1}^{k-1}\sum_{i<j}(1-\eta H)^{2i+1}` lacks the factor by which later steps shrink what step :math:`j` has added,
-and the first member of the minimum grows with :math:`k` for ever. At :math:`\eta = \frac1{2H}` it exceeds the bias from
-about :math:`k = 75` on. This is said of the objective of the proof; whether another one has the printed bias is left
-open. Theorem 2.5, for :math:`\eta \le \frac1{2HK}`, is not concerned.
+and the first member of the minimum grows with :math:`k` without bound. At :math:`\eta = \frac1{2H}` it exceeds the bias
+from about :math:`k = 75` on. This is said of the objective of the proof; whether another one has the printed bias is
+left open. Theorem 2.5, for :math:`\eta \le \frac1{2HK}`, is not concerned.
 
 **Derivation of the sharp form.** Let :math:`u = \eta H \le \frac12`, :math:`w = \frac H{4Q}` the width of the bend,
 :math:`b_j = -\mathbb Ex^{(j)}` and :math:`V_j = \sum_{i<j}(1-u)^{2i}`. With :math:`F'(x) = \frac{3H}4x +
