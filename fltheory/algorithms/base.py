@@ -130,27 +130,62 @@ class Algorithm(ABC):
         return ""
 
     def chances(self, local_steps: int) -> Mapping[str, Chance | Uniform]:
-        """Return the random draws of its own that a round needs, by name; :attr:`Round.draws` has their results."""
+        """Return the random draws of its own that a round needs, by name; :attr:`Round.draws` has their results.
+
+        Parameters
+        ----------
+        local_steps
+            Local steps that are assigned per round.
+        """
         return {}
 
     @abstractmethod
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> Any:
         """Return the state before round 0.
 
-        ``start`` has shape ``(replicates, dim)``; ``p`` are the objective weights of round 0, shape ``(clients,)``.
+        Parameters
+        ----------
+        start
+            The model before round 0, shape ``(replicates, dim)``.
+        oracle
+            Access to the clients' objectives.
+        p
+            Objective weights of round 0, shape ``(clients,)``.
         """
 
     @abstractmethod
     def round(self, state: Any, oracle: Oracle, work: Round) -> RoundResult:
-        """Return the state after one round, and what was sent."""
+        """Return the state after one round, and what was sent.
+
+        Parameters
+        ----------
+        state
+            The state before the round.
+        oracle
+            Access to the clients' objectives.
+        work
+            Who takes part, with which weights, rates and numbers of steps.
+        """
 
     def model(self, state: Any) -> Floats:
-        """Return the model that is recorded and compared, shape ``(replicates, dim)``."""
+        """Return the model that is recorded and compared, shape ``(replicates, dim)``.
+
+        Parameters
+        ----------
+        state
+            A state.
+        """
         model: Floats = state.w
         return model
 
     def personal(self, state: Any) -> Floats | None:
-        """Return the clients' own models, shape ``(replicates, clients, dim)``, if there are any."""
+        """Return the clients' own models, shape ``(replicates, clients, dim)``, if there are any.
+
+        Parameters
+        ----------
+        state
+            A state.
+        """
         return None
 
 

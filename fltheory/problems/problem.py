@@ -144,10 +144,14 @@ class Problem(Protocol):
     """What its numbers depend on besides what all numbers do: packages whose versions are recorded."""
 
     @property
-    def num_clients(self) -> int: ...
+    def num_clients(self) -> int:
+        """Number of clients."""
+        ...
 
     @property
-    def dim(self) -> int: ...
+    def dim(self) -> int:
+        """Length of a model."""
+        ...
 
     @property
     def weights(self) -> Floats:
@@ -173,11 +177,27 @@ class Problem(Protocol):
         ...
 
     def reference_oracle(self, *, seed: int, replicates: range) -> EngineOracle:
-        """Return the plain NumPy oracle, in the coordinates of the problem."""
+        """Return the plain NumPy oracle, in the coordinates of the problem.
+
+        Parameters
+        ----------
+        seed
+            Seed of noise, drifts and minibatches.
+        replicates
+            Numbers of the replicates that the oracle serves.
+        """
         ...
 
     def compiled_oracle(self, *, seed: int, replicates: range, rotation_equivariant: bool) -> EngineOracle:
-        """Return the compiled oracle; it may work in rotated coordinates if the algorithm does not mind."""
+        """Return the compiled oracle.
+
+        Parameters
+        ----------
+        seed, replicates
+            As for :meth:`reference_oracle`.
+        rotation_equivariant
+            Whether the algorithm treats all directions alike, so that the oracle may work in rotated coordinates.
+        """
         ...
 
 
