@@ -90,7 +90,7 @@ def read_json(path: Path, *, largest: int = LARGEST) -> Any:
     try:
         return json.loads(content.decode("utf-8"), parse_constant=_no_constant)
     except UnicodeDecodeError:
-        raise InvalidParameter(f"{path}: is not valid JSON: it is no text in UTF-8") from None
+        raise InvalidParameter(f"{path}: is not valid JSON: it is not text in UTF-8") from None
     except ValueError as error:
         raise InvalidParameter(f"{path}: is not valid JSON: {error}") from None
     except RecursionError:
@@ -199,4 +199,4 @@ def _remove_parts(directory: Path) -> None:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")

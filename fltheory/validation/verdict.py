@@ -13,7 +13,7 @@ from fltheory.validation.in_symbols import instance, side
 
 
 class Decision(enum.Enum):
-    """The answer."""
+    """What a check decides about a form, or a comparison about a theorem."""
 
     HOLDS = "HOLDS"
     VIOLATED = "VIOLATED"

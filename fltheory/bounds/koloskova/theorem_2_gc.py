@@ -24,7 +24,7 @@ The appendix has lost a factor :math:`\frac\tau p` in front of :math:`A` between
 Form ``corrected@tuned`` has the step of the sharp form of Lemma 15 for :math:`r_0 = 2R_0^2`, :math:`d = \frac{30\tau
 L}p` and the other two factors as :math:`b` and :math:`e`. It can be read on experiments with gossip SGD and FedAvg.
 
-Form ``published@drawn`` is the same on matrices that are drawn, of which Assumption 4 speaks in expectation.
+Form ``published@drawn`` is the same for random matrices, which Assumption 4 allows since it is about expectations.
 
 Instances: see :mod:`fltheory.bounds.koloskova._periods`; swept over accuracy, number of clients, local steps, consensus
 rate, noise, heterogeneity, smoothness and start, each where the terms that contain it are the largest.

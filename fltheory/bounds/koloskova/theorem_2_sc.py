@@ -24,7 +24,7 @@ steps are referred to Proposition 4, which has no geometric weights (:mod:`~flth
 
 It can be read on experiments with gossip SGD and FedAvg.
 
-Form ``published@drawn`` is the same on matrices that are drawn, of which Assumption 4 speaks in expectation.
+Form ``published@drawn`` is the same for random matrices, which Assumption 4 allows since it is about expectations.
 
 Instances: see :mod:`fltheory.bounds.koloskova._periods`; swept over accuracy, number of clients, local steps, consensus
 rate, noise, heterogeneity and curvature, each where the terms that contain it are the largest.

@@ -1,7 +1,7 @@
 r"""Corollary 4.0.3: when to exclude a departing client from the objective.
 
-A client departs at :math:`\tau_0`. Kept in the objective, the bound is
-:math:`f_0(\tau) = \frac{(\tau-\tau_0)D + V}{\tau E+\gamma}`; excluded, with the learning rate restarted, it is
+A client departs at :math:`\tau_0`. If it is kept in the objective, the bound is
+:math:`f_0(\tau) = \frac{(\tau-\tau_0)D + V}{\tau E+\gamma}`; if it is excluded, with the learning rate restarted, it is
 :math:`f_1(\tau) = \frac{\tilde V}{(\tau-\tau_0)E+\tilde\gamma}`. As published, excluding leads to a smaller training
 loss at the deadline :math:`T` if
 

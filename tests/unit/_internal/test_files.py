@@ -145,8 +145,8 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path, kind, monkeypatch)
     [
         (b"", "not valid JSON"),
         (b"{", "not valid JSON"),
-        (b"\xff\xfe", "no text in UTF-8"),
-        (b"[NaN]", "NaN is no number"),
+        (b"\xff\xfe", "not text in UTF-8"),
+        (b"[NaN]", "NaN is not a number"),
         (b"[" * 100_000, "nested too deeply"),
         (b"1" * 5000, "not valid JSON"),
     ],

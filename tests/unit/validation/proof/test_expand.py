@@ -166,7 +166,7 @@ def test_an_inequality_over_functions_is_not_certified_on_those_of_the_check() -
         (sp.Le(c / (N - 1), 1), {"N": 1}, "not defined at these sizes"),
         (sp.Le(k * c, 1), {}, "the index k has no range"),
         (sp.Le(v[N - 1], c), {"N": 1}, "before the first member"),
-        (sp.Le(sp.Sum(v[k], (k, 1, N / 2)), c), {"N": 3}, "is no whole number"),
+        (sp.Le(sp.Sum(v[k], (k, 1, N / 2)), c), {"N": 3}, "is not a whole number"),
     ],
 )
 def test_what_cannot_be_written_is_told(statement: Any, sizes: dict[str, int], message: str) -> None:
