@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from fltheory._internal import arguments
+from fltheory._internal.remote_logs import heard, here, repeat
 from fltheory.errors import ExecutorBroken, InvalidParameter, NotApplicable, WorkerLost
 
 AT_ONCE = 1024
@@ -57,9 +58,10 @@ def submitted(
     A task whose worker died, as often as the executor has tried it, is tried once more alone, when all others are done:
     an executor also gives up tasks that only waited on the worker that another one ended. If that fails too, it gives
     ``lost(*task)``. If the executor itself breaks, what is finished is yielded first, and then
-    :class:`~fltheory.errors.ExecutorBroken` is raised.
+    :class:`~fltheory.errors.ExecutorBroken` is raised. What a task logs elsewhere, and its warnings, are logged here.
     """
     left = iter(tasks)
+    driver = here()
     running: dict[Future[Any], tuple[Any, ...]] = {}
     suspects: deque[tuple[Any, ...]] = deque()
     alone = False
@@ -68,11 +70,11 @@ def submitted(
         while True:
             try:
                 for task in itertools.islice(left, 0 if broken else AT_ONCE - len(running)):
-                    running[executor.submit(work, *task)] = task
+                    running[executor.submit(heard, driver, work, *task)] = task
                 if not running and suspects and not broken:
                     alone = True
                     task = suspects.popleft()
-                    running[executor.submit(work, *task)] = task
+                    running[executor.submit(heard, driver, work, *task)] = task
             except RuntimeError as error:  # broken executors raise one, and so do those that were shut down
                 broken = error
             if not running:
@@ -81,7 +83,8 @@ def submitted(
             for future in done:
                 task = running.pop(future)
                 try:
-                    result = future.result()
+                    result, records = future.result()
+                    repeat(records)
                 except (BrokenExecutor, CancelledError) as error:
                     broken = error
                     continue
@@ -134,9 +137,13 @@ def chosen(backend: str, *, address: str | None = None, jobs: int = 1) -> Iterat
         ) from None
     with contextlib.ExitStack() as open_:
         if address is None:
-            preload = ["fltheory._internal.original"]
             cluster = LocalCluster(
-                n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None, preload=preload
+                n_workers=jobs,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",  # for this computer only, and whatever port is free
+                scheduler_kwargs={"dashboard": False},
+                preload=["fltheory._internal.original"],
             )
             where: Any = open_.enter_context(cluster)
         else:
