@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextvars import ContextVar
 from typing import Any
 
-from fltheory._internal import arguments
+from fltheory._internal import arguments, dask_clusters
 from fltheory._internal.remote_logs import heard, here, repeat
-from fltheory.errors import ExecutorBroken, InvalidParameter, NotApplicable, WorkerLost
+from fltheory.errors import ExecutorBroken, InvalidParameter, WorkerLost
 
 AT_ONCE = 1024
 """Tasks that an executor holds at a time: enough for a thousand workers, few enough to keep memory flat."""
+
+PATIENCE = 20.0
+"""Seconds without a result before somebody looks whether there are workers at all."""
 
 BACKENDS = ("processes", "dask")
 
@@ -66,6 +68,8 @@ def submitted(
     suspects: deque[tuple[Any, ...]] = deque()
     alone = False
     broken: BaseException | None = None
+    told = False
+    dask_clusters.require_code(executor)
     try:
         while True:
             try:
@@ -79,7 +83,8 @@ def submitted(
                 broken = error
             if not running:
                 break
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            done, _ = wait(running, timeout=None if told else PATIENCE, return_when=FIRST_COMPLETED)
+            told = told or (not done and dask_clusters.tell_if_nobody_works(executor))
             for future in done:
                 task = running.pop(future)
                 try:
@@ -89,7 +94,7 @@ def submitted(
                     broken = error
                     continue
                 except Exception as error:
-                    if not _worker_died(error):
+                    if not dask_clusters.worker_died(error):
                         raise
                     if not alone:
                         suspects.append(task)
@@ -103,12 +108,6 @@ def submitted(
             future.cancel()
     if broken is not None:
         raise ExecutorBroken(broken) from None
-
-
-def _worker_died(error: Exception) -> bool:
-    """Return whether Dask has given up a task, since every worker that had it died."""
-    distributed = sys.modules.get("distributed")
-    return distributed is not None and isinstance(error, distributed.KilledWorker)
 
 
 @contextlib.contextmanager
@@ -129,29 +128,5 @@ def chosen(backend: str, *, address: str | None = None, jobs: int = 1) -> Iterat
             raise arguments.fail("options", "address", "left out without a cluster", address, "add --backend dask")
         yield None
         return
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise NotApplicable(
-            "the backend dask needs distributed; install the extra: pip install --editable '.[dask]'"
-        ) from None
-    with contextlib.ExitStack() as open_:
-        if address is None:
-            cluster = LocalCluster(
-                n_workers=jobs,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",  # for this computer only, and whatever port is free
-                scheduler_kwargs={"dashboard": False},
-                preload=["fltheory._internal.original"],
-            )
-            where: Any = open_.enter_context(cluster)
-        else:
-            where = address
-        try:
-            client = open_.enter_context(Client(where, timeout="10s", set_as_default=False))
-        except (OSError, ValueError, ImportError) as error:
-            raise arguments.fail(
-                "options", "address", "that of a Dask scheduler", address, f"it does not answer: {error}"
-            ) from None
-        yield client.get_executor(pure=False)
+    with dask_clusters.connected(address, jobs) as executor:
+        yield executor
