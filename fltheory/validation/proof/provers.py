@@ -14,8 +14,10 @@ from fltheory.bounds.claim import Form, Instances
 from fltheory.bounds.quantities import Domain
 from fltheory.validation.proof import expand, instances, products, quadratic, smt
 from fltheory.validation.proof.certificate import Certificate, Hypotheses, statement_digest
+from fltheory.validation.proof.counterexamples import refuted
 from fltheory.validation.proof.sequent import Sequent
 from fltheory.validation.proof.translate import Untranslatable, sequents
+from fltheory.validation.proof.vacuous import vacuous
 from fltheory.validation.proof.worst_case import WorstCase
 from fltheory.validation.verdict import Strength
 
@@ -220,6 +222,8 @@ def attempt(
         except Untranslatable:
             continue
         if proved and len(proved) >= prover.required(scopes):
+            if prover.strength is not Strength.PROVED and refuted(form, hypotheses):
+                return None
             return Certificate(
                 id=id_,
                 variant=form.variant,
@@ -266,6 +270,8 @@ def _settled(
             if part is None:
                 return (done, found) if said and time.perf_counter() > end else ([], [])
             parts.append(part)
+        if prover.means == "polynomial" and vacuous(problems):
+            return [], []
         said = said or bool(problems)
         done.append(scope)
         found.append(parts)
@@ -335,6 +341,8 @@ def replay(certificate: Certificate, form: Form, hypotheses: Hypotheses, *, seco
             why = _refused(problem, part, prover.means, seconds)
             if why:
                 return why
+        if prover.means == "polynomial" and vacuous(problems):
+            return "the hypotheses contradict each other"
     return ""
 
 
