@@ -66,7 +66,7 @@ class Twins:
 
     def _sums(self, one: Relational, other: Relational) -> bool:
         """Return whether a relation between numbers is linear in inner products."""
-        if one.func is not other.func:
+        if _kind(one) != _kind(other):
             return False
         parts, others = _parts(one), _parts(other)
         for first, second, nought, both in self._at:
@@ -79,9 +79,9 @@ class Twins:
 
     def _copies(self, one: Relational, first: Relational, second: Relational) -> bool:
         """Return whether a relation between vectors says the same of either coordinate."""
-        if not one.func is first.func is second.func:
+        if not _kind(one) == _kind(first) == _kind(second):
             return False
-        part, *others = (relation.lhs - relation.rhs for relation in (one, first, second))
+        part, *others = (high - low for low, high in map(_sides, (one, first, second)))
         return all(
             _same([_value(part, here)], [_value(another, both)])
             for left, right, _, both in self._at
@@ -123,10 +123,20 @@ def _same(ones: Sequence[Any], others: Sequence[Any]) -> bool:
     return all(abs(a - b) < _SMALL * max(1, abs(a)) for a, b in zip(left, right, strict=True))
 
 
+def _sides(relation: Relational) -> tuple[Any, Any]:
+    """Return the smaller side first; for an equation, the left one."""
+    return (relation.rhs, relation.lhs) if isinstance(relation, sp.Ge | sp.Gt) else (relation.lhs, relation.rhs)
+
+
+def _kind(relation: Relational) -> str:
+    """Return the sign of a relation, whichever side comes first."""
+    return {sp.Ge: "<=", sp.Le: "<=", sp.Gt: "<", sp.Lt: "<"}.get(relation.func, "=")
+
+
 def _parts(relation: Relational) -> list[Any]:
     """Return what has to be linear in inner products: the difference of both sides, or of their squares if they have
     roots; of norms that add up to zero, their squares; of a maximum, every member."""
-    low, high = (relation.rhs, relation.lhs) if isinstance(relation, sp.Ge | sp.Gt) else (relation.lhs, relation.rhs)
+    low, high = _sides(relation)
     if isinstance(relation, Equality) and high == 0:
         terms = [term.as_coeff_Mul() for term in sp.Add.make_args(low)]
         if low != 0 and all(isinstance(root, sp.Pow) and root.exp == sp.Rational(1, 2) for _, root in terms):

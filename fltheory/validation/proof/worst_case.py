@@ -58,7 +58,7 @@ FEWEST = 3
 LARGEST_SIZE = 2
 """Largest number of clients, steps and the like."""
 
-MOST_DRAWN = 200
+MOST_DRAWN = 100
 """Instances among which one that fulfils the assumptions is looked for."""
 
 MOST_PATHS = 20
@@ -99,7 +99,9 @@ class WorstCase:
         cases = _discrete(check.space)
         repeated = cases * -(-FEWEST // len(cases))
         scopes = [{**discrete, **_numbers(check.space, discrete, turn)} for turn, discrete in enumerate(repeated)]
-        made: list[Scope] = [scope for scope in scopes if _makes_instance(check, scope)]
+        made: list[Scope] = [
+            scope for scope in scopes if _makes_instance(check, scope) and _inhabited(form, hypotheses, check, scope)
+        ]
         if len(made) <= MOST_CASES:
             return made
         # Spread over all sizes, small ones first.
@@ -117,8 +119,6 @@ class WorstCase:
         _, vectors, _ = _point(check.space, scope)
         if len(set(vectors)) < len(vectors) or any(_RESERVED.fullmatch(vector.name) for vector in vectors):
             raise Untranslatable("a symbol would stand for two vectors")
-        if not _inhabited(form, hypotheses, check, scope):
-            raise Untranslatable("no instance with these parameters fulfils the assumptions")
         found: list[Sequent] = []
         for (known, goals, answers), conditions in self._paths(form, hypotheses, check, scope):
             if relevant.count(answers) > relevant.MANY:
