@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fltheory.bounds.claim import Form, Instances, Rejected
+from fltheory.bounds.space import Params, exact
 from fltheory.validation.evaluate import defined, failing, read
 from fltheory.validation.proof.certificate import Hypotheses
 from fltheory.validation.search import sample
@@ -22,18 +25,27 @@ def refuted(form: Form, hypotheses: Hypotheses) -> bool:
     )
 
 
-def _fails(form: Form, hypotheses: Hypotheses, check: Instances, point: dict[str, object]) -> bool:
+def _fails(form: Form, hypotheses: Hypotheses, check: Instances, point: dict[str, Any]) -> bool:
+    """Return whether a form fails at a point, without rounding where the check can do without."""
+    if not _failing(form, hypotheses, check, point, rounded=True):
+        return False
+    return not check.rational or _failing(form, hypotheses, check, exact(point), rounded=False)
+
+
+def _failing(form: Form, hypotheses: Hypotheses, check: Instances, point: Params, *, rounded: bool) -> bool:
+    sure = not rounded
     try:
         env = form.named(check.realise(point))
-        values = defined(form, env)
-        if any(failing(a.relation, a.over, values) for a in hypotheses.assumptions):
+        values = defined(form, env, exact=sure)
+        if any(failing(a.relation, a.over, values, exact=sure) for a in hypotheses.assumptions):
             return False
-        if any(failing(premise, (), values) for premise in form.premises):
+        if any(failing(premise, (), values, exact=sure) for premise in form.premises):
             return False
-        found = read(form, env)
+        found = read(form, env, exact=sure)
     except (Rejected, ArithmeticError):
         return False
+    if sure or not found.violated:
+        return found.violated
     left, right = float(found.lhs), float(found.rhs)
-    scale = max(abs(left), abs(right))
     off = abs(left - right) if found.equality else left - right
-    return found.violated and off >= EXCESS * scale
+    return off >= EXCESS * max(abs(left), abs(right))
