@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "formulas_as_mathml",
     "generated_pages",
+    "linked_names",
     "trimmed_examples",
 ]
 exclude_patterns = ["_build", "_extensions", "notebooks"]

@@ -7,22 +7,26 @@ written again only if it has changed, so that a second build is quick.
 import importlib
 import importlib.util
 import inspect
+import re
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from verdicts import Verdict, verdicts
 
 from fltheory import algorithms
 from fltheory.algorithms import Algorithm
 from fltheory.bounds import catalogue
 from fltheory.bounds.claim import Claim, Form
-from fltheory.bounds.papers import PAPERS
-from fltheory.bounds.printing import as_used
+from fltheory.bounds.papers import PAPERS, paper_of
+from fltheory.bounds.printing import as_used, latex
 from fltheory.report import notes
 from fltheory.report.markup import with_names
 from fltheory.report.sections import BETWEEN
 from fltheory.report.wording import form_name
+from fltheory.validation.severity import ORDER
+from fltheory.validation.summary import printed
 
 MODULES = (
     "fltheory.claims",
@@ -62,18 +66,28 @@ def claim_pages() -> dict[str, str]:
     """Return a page for every claim, and a list of claims for every paper."""
     entries = list(catalogue.index().values())
     known = {entry.id for entry in entries}
-    pages = {f"claims/{page_name(entry.id)}": claim_page(entry, known) for entry in entries}
+    found = verdicts()
+    pages = {f"claims/{page_name(entry.id)}": claim_page(entry, known, found.get(entry.id, {})) for entry in entries}
     shared = {name for entry in entries for name in notes.targets(inspect.getdoc(entry.module()) or "")}
     pages |= {f"claims/{page_name(notes.anchor(name))}": note_page(name) for name in sorted(shared)}
     for paper, cited in PAPERS.items():
         own = [entry for entry in entries if entry.paper == paper]
-        rows = [(f":doc:`{entry.id} <{page_name(entry.id)}>`", entry.title, entry.reference) for entry in own]
+        rows = [
+            (
+                f":doc:`{entry.id} <{page_name(entry.id)}>`",
+                entry.title,
+                entry.reference,
+                as_printed(found.get(entry.id, {})),
+            )
+            for entry in own
+        ]
         pages[f"claims/index-{paper}"] = "\n".join(
             [
-                *heading(f"Statements: {paper}", "="),
-                f"{cited.full}.",
+                *heading(f"Statements of {cited.short}", "="),
+                f"{cited.full}. What holds, what does not and why is on the :doc:`page of the paper",
+                f"</papers/{paper}>`; verdicts are those of the :doc:`ledger </ledger>`.",
                 "",
-                *table(("claim", "statement", "where it is printed"), rows),
+                *table(("statement", "what it says", "where it is printed", "as printed"), rows),
                 *contents((page_name(entry.id) for entry in own), hidden=True),
             ]
         )
@@ -89,26 +103,36 @@ def page_name(id_: str) -> str:
     return id_.replace(".", "-")
 
 
-def claim_page(entry: catalogue.Entry, known: set[str]) -> str:
-    """Return the page of a claim: its docstring, then forms, symbols, assumptions, and what its proof uses."""
+def as_printed(found: Mapping[str, Verdict]) -> str:
+    """Return in a few words whether a statement holds as printed; what fails is named by its gravest severity."""
+    forms = [{"variant": variant, "verdict": verdict.decision} for variant, verdict in found.items()]
+    words = {"HOLDS": "holds", "VIOLATED": "violated", "MIXED": "violated in part", "INCONCLUSIVE": "open"}
+    said = words.get(printed({"error": "", "forms": forms}), "not checked")
+    grave = [verdict.severity for verdict in found.values() if verdict.severity]
+    return f"{said} ({max(grave, key=ORDER.index)})" if grave else said
+
+
+def claim_page(entry: catalogue.Entry, known: set[str], found: Mapping[str, Verdict]) -> str:
+    """Return the page of a claim: docstring, forms with verdicts, symbols, assumptions, what its proof uses."""
     module = entry.module()
     claim: Claim = module.claim
     lines = [
         *heading(entry.id, "="),
-        f"*{entry.title}*; {entry.paper}, {entry.reference}.",
+        f"{paper_of(entry.paper)}, {entry.reference}.",
         "",
         *linked(docstring(module)),
     ]
     lines += heading("Forms", "-")
     for form in claim.forms:
-        lines += form_lines(form)
+        lines += form_lines(form, found.get(form.variant))
     expressions = [part for form in claim.forms for part in form.parts()]
     rows = [(f"``{q.name}``", f":math:`{as_used(q, expressions)}`", q.meaning) for q in claim.quantities()]
     lines += [*heading("Symbols", "-"), *table(("name", "symbol", "meaning"), rows)]
-    conditions = {a.name: a.origin.value for form in claim.forms for a in claim.assumptions_of(form)}
+    conditions = {a.name: a for form in claim.forms for a in claim.assumptions_of(form)}
     if conditions:
         lines += heading("Assumptions that are evaluated on every instance", "-")
-        lines += [*(f"- {name} ({origin})" for name, origin in conditions.items()), ""]
+        rows = [(name, f":math:`{latex(a.relation)}`", a.origin.value) for name, a in conditions.items()]
+        lines += table(("assumption", "relation", "where its constants come from"), rows)
     if claim.uses:
         links = (f":doc:`{id_} <{page_name(id_)}>`" if id_ in known else id_ for id_ in claim.uses)
         lines += [*heading("Statements that the published proof uses", "-"), ", ".join(links) + ".", ""]
@@ -128,11 +152,12 @@ def linked(lines: Iterable[str]) -> list[str]:
     return with_names(pages).split("\n")
 
 
-def form_lines(form: Form) -> list[str]:
-    """Return a form of a claim: its name, its formula, its note."""
+def form_lines(form: Form, verdict: Verdict | None) -> list[str]:
+    """Return a form of a claim: its name, its formula, its note, its verdict."""
     note = [f"{form.note[0].upper()}{form.note[1:]}.", ""] if form.note else []
     parts = " \\\\\n   ".join(form.latex().split(BETWEEN))
-    return [f"**{form_name(form.variant)}** (``{form.variant}``)", "", ".. math::", "", f"   {parts}", "", *note]
+    said = [re.sub(r"([\\*_`|])", r"\\\1", verdict.in_words()), ""] if verdict else []
+    return [f"**{form_name(form.variant)}** (``{form.variant}``)", "", ".. math::", "", f"   {parts}", "", *note, *said]
 
 
 def algorithm_pages() -> dict[str, str]:
@@ -177,6 +202,16 @@ def module_pages() -> dict[str, str]:
     listed = contents(reversed(names), hidden=False)
     pages["api/index"] = "\n".join([*heading("Public names", "="), words, "", *listed])
     return pages
+
+
+def places() -> dict[int, str]:
+    """Return by identity under which name every public object is described."""
+    found = {id(cls): f"fltheory.algorithms.{cls.__name__}" for cls in algorithm_classes()}
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for public in public_names(module):
+            found.setdefault(id(getattr(module, public)), f"{name}.{public}")
+    return found
 
 
 def module_page(name: str, module: types.ModuleType, described: dict[int, str]) -> str:
@@ -233,7 +268,9 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
     """Return a table."""
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for row in (head, *rows):
-        lines += [f"   {'* -' if place == 0 else '  -'} {cell}" for place, cell in enumerate(row)]
+        # A cell that begins with the number of an equation is no list.
+        cells = (f"\\{cell}" if cell.startswith("(") else cell for cell in row)
+        lines += [f"   {'* -' if place == 0 else '  -'} {cell}" for place, cell in enumerate(cells)]
     return [*lines, ""]
 
 

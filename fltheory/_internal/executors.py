@@ -134,9 +134,11 @@ def chosen(backend: str, *, address: str | None = None, jobs: int = 1) -> Iterat
         ) from None
     with contextlib.ExitStack() as open_:
         if address is None:
-            where: Any = open_.enter_context(
-                LocalCluster(n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None)
+            preload = ["fltheory._internal.original"]
+            cluster = LocalCluster(
+                n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None, preload=preload
             )
+            where: Any = open_.enter_context(cluster)
         else:
             where = address
         try:

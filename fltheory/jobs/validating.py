@@ -107,7 +107,7 @@ def validate(
     executor
         As for :func:`~fltheory.check`; its workers must be able to write into ``output``.
     """
-    directory = Path(output)
+    directory = arguments.path("validate", "output", output, "folder")
     seed = arguments.integer("validate", "seed", seed, low=0)
     jobs = arguments.integer("validate", "jobs", jobs, low=1)
     own = folders(claims)

@@ -28,6 +28,9 @@ from fltheory.report.wording import SEVERITIES, References, prose
 from fltheory.validation.summary import summary
 from fltheory.validation.swept import named
 
+WHITE = 246
+"""Level from which on all three channels of a colour count as white in small pictures."""
+
 _SEAL = "fltheory-page-without-its-key"
 _SEALED = re.compile(r"\b([0-9a-f]{64}) ([0-9a-f]{64})\b")
 
@@ -258,6 +261,11 @@ def smaller(path: Path, width: int) -> bytes:
         # Of the ways to choose a palette the only one that keeps the colours of thin lines; the means make shades true.
         half = reduced.resize((size[0] // 2, size[1] // 2), Image.Resampling.NEAREST)
         palette = half.quantize(128, method=Image.Quantize.MAXCOVERAGE, kmeans=1)
+        colours = palette.getpalette() or []
+        for place in range(0, len(colours), 3):  # the background is white, whichever neighbour the search returns
+            if min(colours[place : place + 3]) >= WHITE:
+                colours[place : place + 3] = (255, 255, 255)
+        palette.putpalette(colours)
         out = io.BytesIO()
         # To compress one level harder takes a third more time, for two percent of the size.
         reduced.quantize(palette=palette, dither=Image.Dither.NONE).save(out, format="PNG", compress_level=8)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
+from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.bounds.algebra import BigO, needed_by
 from fltheory.bounds.claim import Claim, Form
@@ -17,14 +19,16 @@ from fltheory.bounds.definitions import definitions, used
 from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.bounds.papers import labelled
 from fltheory.bounds.printing import latex
-from fltheory.errors import InvalidParameter, MissingConstants, NotAffine, NotApplicable
+from fltheory.bounds.quantities import Role
+from fltheory.errors import InvalidParameter, MissingConstants, NotApplicable, NotRecorded
 from fltheory.problems.problem import Constant, Origin
 from fltheory.simulation.engines import simulate
-from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.experiment import Experiment, require_experiment
 from fltheory.simulation.recording import Record
 from fltheory.simulation.schedules import Schedule, rates_of
 from fltheory.simulation.trajectories import Band, Trajectories, library
 from fltheory.theory.bound import RATE_NOTE
+from fltheory.theory.declared import check_constants, check_run, completed
 from fltheory.validation.evaluate import defined, failing, measured, sides
 from fltheory.validation.verdict import Decision
 
@@ -174,11 +178,45 @@ def compare(
 ) -> Comparison:
     """Return both sides of a form along an experiment; see :meth:`~fltheory.theory.theorem.Theorem.compare`.
 
-    Unless ``strict`` is set, declared constants that the statement makes no use of are ignored.
+    Unless ``strict`` is set, declared constants that the statement makes no use of are ignored, and nobody asks whether
+    the run is one of the experiment.
     """
+    owner = "compare"
+    require_experiment(owner, experiment)
+    replicates = arguments.integer(owner, "replicates", replicates, low=1)
+    seed = arguments.integer(owner, "seed", seed, low=0)
+    quantities = {name: one for part in _parts(claim, form) for name, one in needed_by(part).items()}
+    check_constants(owner, quantities.values(), constants, experiment)
+    wanted = {**observation.record, **({"models": True} if "w_star" in constants else {})}
+    given = run is not None
     if run is None:
-        wanted = {**observation.record, **({"models": True} if "w_star" in constants else {})}
         run = _run(experiment, Record(**wanted), engine, replicates, seed)
+    elif strict:
+        check_run(owner, experiment, run)
+    beside = partial(_beside, id_, claim, form, observation, experiment, radius=radius, constants=constants)
+    try:
+        return beside(run, strict=strict)
+    except NotRecorded as error:
+        more = completed(experiment, run, wanted) if given else None
+        if more is None:
+            remedy = f"; run it with record=fl.theorem({id_!r}).record({form.variant!r}), or leave the run out"
+            raise NotRecorded(f"{error}{remedy if given else ''}") from None
+    return beside(more, strict=strict)
+
+
+def _beside(
+    id_: str,
+    claim: Claim,
+    form: Form,
+    observation: Observation,
+    experiment: Experiment,
+    run: Trajectories,
+    *,
+    radius: float | None,
+    constants: Mapping[str, Any],
+    strict: bool,
+) -> Comparison:
+    """Return both sides of a form along a run."""
     facts = Facts.of(experiment, run, given=constants, radius=radius)
     setting = observation.about(facts)
     env = {_name(key): value for key, value in observation.quantities(facts).items()}
@@ -191,6 +229,7 @@ def compare(
         env[name] = constants[name]
         facts.found[name] = Constant(constants[name], Origin.DECLARED, "declared by the user")
     _require_all(claim, form, env, type(experiment.problem).__name__)
+    env = _without_exceptions(claim, form, env)
     met = [Requirement("setting", True, setting, Origin.COMPUTED)]
     if observation.rate is not None:
         met.append(_prescribed(observation.rate, facts))
@@ -227,6 +266,25 @@ def compare(
     )
 
 
+def _parts(claim: Claim, form: Form) -> list[Any]:
+    """Return all expressions of a form and of its assumptions."""
+    return [*form.parts(), *(one.relation for one in claim.assumptions_of(form))]
+
+
+def _without_exceptions(claim: Claim, form: Form, env: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an environment in which a division by zero has a value that is not finite, in place of an exception."""
+    counts = {
+        name
+        for part in _parts(claim, form)
+        for name, quantity in needed_by(part).items()
+        if quantity.domain.value.startswith("integer") or quantity.role is Role.INDEX
+    }
+    return {
+        name: np.float64(value) if isinstance(value, int | float) and name not in counts else value
+        for name, value in env.items()
+    }
+
+
 def _require_all(claim: Claim, form: Form, env: Mapping[str, Any], where: str) -> None:
     """Raise with all quantities that the form needs and nobody knows."""
     relations = [*form.relations, *form.premises, *(one.relation for one in claim.assumptions_of(form))]
@@ -247,8 +305,8 @@ def _run(experiment: Experiment, record: Record, engine: str | None, replicates:
     if engine is not None:
         return simulate(experiment, engine=engine, record=record, replicates=replicates, seed=seed)
     try:
-        return simulate(experiment, engine="exact", record=record, seed=seed)
-    except (NotAffine, NotApplicable):
+        return simulate(experiment, engine="exact", record=record, replicates=replicates, seed=seed)
+    except NotApplicable:
         return simulate(experiment, engine="monte_carlo", record=record, replicates=replicates, seed=seed)
 
 
@@ -261,10 +319,18 @@ def _name(key: Any) -> str:
 
 def _prescribed(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Requirement:
     try:
-        rate = prescribe(facts)
-    except InvalidParameter as error:  # constants outside of their range give no rate, such as a negative mu
+        rate = finite_rate(prescribe, facts)
+    except (InvalidParameter, NotApplicable) as error:  # constants outside of their range give no rate
         return Requirement(OWN_RATE, False, f"it prescribes none here: {error}", Origin.COMPUTED)
     return keeps_to(rate, facts.experiment)
+
+
+def finite_rate(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Schedule:
+    """Return the learning rate that a statement prescribes, or say that it divides by zero."""
+    try:
+        return prescribe(facts)
+    except ZeroDivisionError:
+        raise NotApplicable("the learning rate divides by a constant that is 0 here, such as mu") from None
 
 
 def keeps_to(rate: Schedule, experiment: Experiment) -> Requirement:

@@ -99,13 +99,10 @@ class Runs:
                 rounds=chosen.rounds,
                 radius=self._radius,
                 variant=one.form.variant,
-                **self._constants,
+                **{name: value for name, value in self._constants.items() if name in one.statement.takes()},
             )
         except NotApplicable as error:
             return [_refused(one, PRESCRIBED, error)]
-        except ZeroDivisionError:
-            reason = "its rate divides by a constant that is 0 here, such as mu"
-            return [_refused(one, PRESCRIBED, reason)]
         except InvalidParameter as error:  # such as a rate that is not positive
             return [_refused(one, PRESCRIBED, f"it prescribes no rate here: {error}")]
         kept = keeps_to(rate, chosen)

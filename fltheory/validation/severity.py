@@ -76,8 +76,14 @@ def in_words(document: Mapping[str, Any]) -> str:
     every = sum(counted.values())
     if not every:
         return ""
-    parts = ", ".join(f"{counted[one]} {word}" for one, word in zip(ORDER, ("misprints", "gaps", "false"), strict=True))
-    return f"Of {every} statements with a violated published form, by the gravest one: {parts}."
+    words = ("misprint", "gap", "false")
+    parts = ", ".join(
+        f"{counted[one]} {word}{'' if word == 'false' or counted[one] == 1 else 's'}"
+        for one, word in zip(ORDER, words, strict=True)
+    )
+    return (
+        f"Of {every} statement{'' if every == 1 else 's'} with a violated published form, by the gravest one: {parts}."
+    )
 
 
 def _of(

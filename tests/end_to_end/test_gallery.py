@@ -117,6 +117,12 @@ def test_small_pictures_keep_shades_of_grey(drawn):
     assert np.mean(np.ptp(after, axis=2)[grey] <= 6) > 0.95
 
 
+def test_small_pictures_keep_a_white_background(drawn):
+    for figure in (drawn[0] / "figures").glob("*.png"):
+        with Image.open(io.BytesIO(smaller(figure, 1000))) as small:
+            assert small.convert("RGB").getpixel((2, 2)) == (255, 255, 255), figure.name
+
+
 @browser
 @pytest.mark.skipif(not axe(), reason="needs axe-core in a folder that NODE_PATH names")
 def test_axe_finds_nothing_serious_in_the_gallery(drawn):

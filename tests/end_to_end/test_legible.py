@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 
 import matplotlib
@@ -82,6 +83,20 @@ def test_nothing_is_cut_off(drawn):
             assert min(box.x0, box.y0) >= -1, name
             assert box.x1 <= figure.bbox.width + 1, name
             assert box.y1 <= figure.bbox.height + 1, name
+
+
+def test_numbers_along_an_axis_do_not_run_into_each_other(drawn):
+    _, _, figure = drawn
+    renderer = figure.canvas.get_renderer()
+    for axes in figure.axes:
+        if not (axes.get_visible() and axes.axison):
+            continue
+        low, high = axes.get_window_extent(renderer).intervalx
+        shown = [text for text in axes.get_xticklabels() if text.get_visible() and text.get_text()]
+        boxes = sorted((text.get_window_extent(renderer) for text in shown), key=lambda box: box.x0)
+        inside = [box for box in boxes if low - 1 <= (box.x0 + box.x1) / 2 <= high + 1]
+        for left, right in itertools.pairwise(inside):
+            assert left.x1 <= right.x0 + 0.5, (axes.get_title(), axes.get_xlabel())
 
 
 def test_no_legend_hides_a_curve(drawn):

@@ -55,12 +55,24 @@ def ledger() -> dict[str, Any]:
         cells = line.split(" | ")
         if len(cells) > 3 and "**" in cells[2] and (found := re.match(r"\| `(?P<id>[^`]+)` \|", line)):
             forms = [
-                *((f"published{reading}", word) for reading, word in re.findall(r"(@\S+ )?\*\*(\w+)\*\*", cells[2])),
+                *(
+                    (f"published{reading.rstrip()}", word)
+                    for reading, word in re.findall(r"(@\S+ )?\*\*(\w+)\*\*", cells[2])
+                ),
                 *re.findall(r"((?:corrected|sharp)\S*) \*\*(\w+)\*\*", cells[-1]),
             ]
             named = [{"variant": variant, "verdict": word} for variant, word in forms]
-            claims.append({"paper": found["id"].split(".")[0], "error": "", "forms": named})
+            claims.append({"id": found["id"], "paper": found["id"].split(".")[0], "error": "", "forms": named})
     return {"claims": claims}
+
+
+GRAVE = r"(?m)^\| [^|]+ (?:\| \d+ ){6}\| (\d+) \| (\d+) \| (\d+) \|$"
+"""The last three counts of a row of totals: misprints, gaps, false."""
+
+
+def ledger_head() -> str:
+    """Return the totals of ``docs/ledger.md``."""
+    return (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8").split("\n## ")[0]
 
 
 def test_totals_are_those_of_the_ledger() -> None:
@@ -69,16 +81,64 @@ def test_totals_are_those_of_the_ledger() -> None:
     columns = ("statements", "hold", "violated", "mixed", "corrected")
     totals = [sum(row[column] for row in rows) for column in columns]
     assert totals[0] == len(index())
-    head = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8").split("\n## ")[0]
+    head = ledger_head()
     for page in ("README.md", "docs/papers/index.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
         for numbers in ([row[column] for column in columns] for row in rows):
             assert f" | {' | '.join(map(str, numbers))} |" in text, page
         assert f"| all | {' | '.join(map(str, totals))} |" in text, page
+    counted = "have {} statements; {} hold as printed, {} are violated, and {} are violated in part".format(*totals)
+    assert counted in " ".join((ROOT / "docs" / "index.md").read_text(encoding="utf-8").split())
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    worst = [sum(map(int, column)) for column in zip(*re.findall(GRAVE, head), strict=True)]
+    words = (
+        "Of the {} that fail, wholly or in part, {} are misprints, {} are gaps in a proof whose results hold, and {} "
+    )
+    assert words.format(totals[4], *worst) in readme
     for row in rows:
         numbers = " | ".join(str(row[column]) for column in columns)
-        assert f"| {numbers} |" in (ROOT / "docs" / "papers" / f"{row['paper']}.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs" / "papers" / f"{row['paper']}.md").read_text(encoding="utf-8")
+        grave = re.search(rf"\| {re.escape(PAPERS[row['paper']].short)} (?:\| \d+ ){{6}}(\|.*\|)", head)
+        assert grave
+        assert f"| {numbers} {grave[1]}" in page
+        assert set(re.findall(r"\bAll (\d+)\b", page)) <= {str(row["corrected"])}
         counted = " | ".join(
             str(row[column]) for column in ("statements", "hold", "violated", "mixed", "open", "corrected")
         )
         assert f"| {PAPERS[row['paper']].short} | {counted} |" in head
+
+
+def test_pages_of_papers_name_every_statement_that_fails() -> None:
+    """By its id, or by its number in the paper."""
+    missing = []
+    for claim in ledger()["claims"]:
+        if not any(form["verdict"] == "VIOLATED" for form in claim["forms"]):
+            continue
+        page = (ROOT / "docs" / "papers" / f"{claim['paper']}.md").read_text(encoding="utf-8")
+        name = claim["id"].partition(".")[2]
+        numbers = re.findall(r"\d+", name) if name.startswith("eq-") else []
+        kind, _, number = re.sub(r"^(\w+-[a-z]?[.\d]+).*", r"\1", name).partition("-")
+        printed = rf"(?i)\b{kind}s?\b[^\n]*\b{re.escape(number)}(?![\w]|\.\d)"
+        counted = numbers and all(f"({one})" in page for one in numbers)
+        if not (claim["id"] in page or counted or re.search(printed, page)):
+            missing.append(claim["id"])
+    assert not missing
+
+
+def test_forms_that_pages_name_are_in_the_ledger() -> None:
+    """An id of a statement, followed by names of forms."""
+    known = {claim["id"]: {form["variant"] for form in claim["forms"]} for claim in ledger()["claims"]}
+    tags = "|".join(PAPERS)
+    for page in [ROOT / "README.md", *ROOT.glob("docs/papers/*.md"), *ROOT.glob("docs/explanation/*.md")]:
+        text = page.read_text(encoding="utf-8")
+        for id_, named in re.findall(rf"`((?:{tags})\.[a-zA-Z0-9.-]+)`((?:,?\s+(?:and )?`[a-z@.0-9-]+`)*)", text):
+            assert id_ in known, f"{page.name}: {id_}"
+            for form in re.findall(r"`((?:published|corrected|sharp)[^`]*|@[^`]+)`", named):
+                assert form in known[id_], f"{page.name}: {id_} {form}"
+
+
+def test_files_that_pages_name_exist() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]:
+        named = re.findall(r"`((?:fltheory|examples|tests|benchmarks|docs/[a-z-]+)/[\w./-]+)`", page.read_text("utf-8"))
+        for path in set(named) - {"docs/_build/index.html"}:
+            assert (ROOT / path).exists(), f"{page.name}: {path}"

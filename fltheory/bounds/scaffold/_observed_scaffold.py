@@ -110,6 +110,7 @@ def quantities(facts: Facts) -> Mapping[str, Any]:
         "start_sq": facts.at_start("distance_sq"),
         "off_sq": facts.keep("off_sq", away, Origin.COMPUTED, "distance of the first control variates"),
         "W_R": weights,
+        "dependence": facts.keep("dependence", 0.0, Origin.DECLARED, "clients draw on their own, by the engines"),
         "error": averaged(facts.curve("gap", last=-1), shrink),
     }
 

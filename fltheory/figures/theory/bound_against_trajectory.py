@@ -189,15 +189,16 @@ def _ticks(place: Axes) -> None:
     """Set few ticks, written as plain numbers where an axis spans less than two decades."""
     from matplotlib.ticker import (
         FixedLocator,
-        FormatStrFormatter,
         FuncFormatter,
         LogLocator,
         MaxNLocator,
         NullFormatter,
     )
 
-    place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(5) for digit in (1, 2, 5)]))
-    place.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    first, last = place.get_xlim()
+    digits = (1, 2, 5) if last < 300 * first else (1,)
+    place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(7) for digit in digits]))
+    place.xaxis.set_major_formatter(FuncFormatter(short))
     low, high = place.get_ylim()
     if high < 100 * low:
         narrow = high < 6 * low

@@ -443,8 +443,8 @@ def _sequents(
     facts = list(dict.fromkeys(facts))
     for relation in (part for one in goals for part in _without_norms(one)):
         goal = read(_stronger(relation))
-        if isinstance(relation, sp.Lt | sp.Gt) and not (goal.polynomial.is_ground and goal.polynomial.coeff(1) > 0):
-            raise Untranslatable(f"a strict inequality, which squares and weights do not prove: {relation}")
+        if isinstance(relation, sp.Gt | sp.Lt):
+            goal = Fact(goal.polynomial, Sign.POSITIVE)  # as a hypothesis it may lose its strictness, as a goal not
         if _directed(goal, count):
             if goal.sign is not Sign.ZERO:
                 raise Untranslatable(f"a relation between coordinates: {relation}")

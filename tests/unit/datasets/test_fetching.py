@@ -214,7 +214,7 @@ def test_what_no_registry_has_is_told_how_to_get(tmp_path: Path) -> None:
         datasets.fetch("cifar-100", tmp_path)
     assert str(caught.value) == (
         "the data set 'cifar-100' is in no package that could be fetched; to get it: unpack cifar-100-binary.tar.gz, "
-        f"the binary version on the CIFAR site; its files (train.bin, test.bin) belong into {tmp_path}/cifar-100"
+        f"the binary version on the CIFAR site; its files (train.bin, test.bin) belong in {tmp_path}/cifar-100"
     )
 
 

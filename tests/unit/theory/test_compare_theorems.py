@@ -264,3 +264,12 @@ def test_other_outputs_have_the_same_numbers(found):
     assert axes[0].lines[1].get_xdata()[0] == found.tightest.tightness
     with pytest.raises(KeyError, match=r"li\.theorem-1"):
         found["nothing"]
+
+
+def test_a_refuted_reading_without_an_assumption_has_no_row_beside_the_form_that_has_it(found):
+    assert "any-dependence" not in str(found)
+    assert "ruan.eq-66 (published; published@index-tau)" in {one.name for one in found.failed}
+    form = {"variant": "published", "verdict": "VIOLATED", "severity": "false", "strength": "refuted"}
+    ledger = {"claims": [{"id": "li.theorem-1", "forms": [form, {**form, "variant": "published@first-rate"}]}]}
+    alone = fl.compare_theorems(experiment(), pattern="li.theorem-1", ledger=ledger)
+    assert alone["li.theorem-1 (published@any-dependence)"].standing is Standing.REFUTED

@@ -93,7 +93,9 @@ def test_totals_count_statements_by_their_gravest_form():
     assert dict(severity.totals(document)["x"]) == {"misprint": 1, "gap": 0, "false": 1}
     (row,) = summary(document)
     assert (row["misprint"], row["gap"], row["false"]) == (1, 0, 1)
-    assert severity.in_words(document).endswith("1 misprints, 0 gaps, 1 false.")
+    assert severity.in_words(document) == (
+        "Of 2 statements with a violated published form, by the gravest one: 1 misprint, 0 gaps, 1 false."
+    )
     assert severity.in_words({"claims": [claim("x.c", HOLDS)]}) == ""
 
 
