@@ -1,8 +1,8 @@
 r"""Code that treats all coordinates alike: what one coordinate shows of a statement about vectors, and what it hides.
 
 The code of a check is run along one coordinate. There the product of two coordinates is an inner product, the largest
-square is the sum of squares, :math:`\langle u, v\rangle^2 = \|u\|^2\|v\|^2`, and the number of dimensions is one. None of
-this holds for longer vectors. So the code is run once more in the plane, where every symbol for a vector has a twin for
+square is the sum of squares, :math:`\langle u, v\rangle^2 = \|u\|^2\|v\|^2`, and the number of dimensions is one.
+None of this holds for longer vectors. So the code is run once more in the plane, where every symbol for a vector has a twin for
 the second coordinate. A relation :math:`r(x)` that is linear in inner products has to become
 
 .. math:: r(x) + r(x') - r(0),
@@ -134,8 +134,11 @@ def _kind(relation: Relational) -> str:
 
 
 def _parts(relation: Relational) -> list[Any]:
-    """Return what has to be linear in inner products: the difference of both sides, or of their squares if they have
-    roots; of norms that add up to zero, their squares; of a maximum, every member."""
+    """Return what has to be linear in inner products.
+
+    The difference of both sides, or of their squares if they have roots; of norms that add up to zero, their squares;
+    of a maximum, every member.
+    """
     low, high = _sides(relation)
     if isinstance(relation, Equality) and high == 0:
         terms = [term.as_coeff_Mul() for term in sp.Add.make_args(low)]

@@ -176,10 +176,8 @@ def _read(
         env = form.named(check.realise(point))
         values = defined(form, env, exact=True)
         known = [list(one) for one in instances.declared_by_quantity(form, values)]
-        for assumption in hypotheses.assumptions:
-            known.append(instances.relations(assumption.relation, assumption.over, values))
-        for premise in form.premises:
-            known.append(instances.relations(premise, (), values))
+        known += [instances.relations(one.relation, one.over, values) for one in hypotheses.assumptions]
+        known += [instances.relations(premise, (), values) for premise in form.premises]
         goals = [instances.relations(one, form.over, values) for one in form.relations]
     return known, goals, answers
 
