@@ -259,11 +259,15 @@ def _beside(
         met.append(_prescribed(observation.rate, facts))
     met += [*observation.conditions(facts), *facts.inside_ball()]
     met += _domains(form, env, facts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        met += _conditions(claim, form, env)
-        left, right = _sides(form, env, "")
-        low, right_low = _sides(form, env, "low")
-        high, right_high = _sides(form, env, "high")
+    try:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            met += _conditions(claim, form, env)
+            left, right = _sides(form, env, "")
+            low, right_low = _sides(form, env, "low")
+            high, right_high = _sides(form, env, "high")
+    except ZeroDivisionError as error:
+        failed = "".join(f"; {one.name} ({one.value})" for one in met if not one.met)
+        raise NotApplicable(f"the statement divides by what is 0 here: {_zeros(form, env)}{failed}") from error
     if not np.all(np.isfinite(right)):
         round_ = int(np.argmin(np.isfinite(right))) + 1
         met.append(
@@ -410,6 +414,14 @@ def _conditions(claim: Claim, form: Form, env: Mapping[str, Any]) -> list[Requir
         wrong = failing(premise, form.over, values)
         found.append(Requirement(f"premise ${latex(premise)}$", not wrong, wrong or "holds", Origin.COMPUTED))
     return found
+
+
+def _zeros(form: Form, env: Mapping[str, Any]) -> str:
+    """Return the constants that are 0 and stand in a denominator; all that are 0 if they are hidden in definitions."""
+    zero = {name for name in env if np.ndim(_mean(env[name])) == 0 and not callable(env[name]) and not _mean(env[name])}
+    powers = {power for part in form.parts() for power in part.atoms(sp.Pow) if power.exp.could_extract_minus_sign()}
+    below = {name for power in powers for name in needed_by(power.base)} & zero
+    return ", ".join(sorted(below or zero))
 
 
 def _sides(form: Form, env: Mapping[str, Any], side: str) -> tuple[Floats, Floats]:

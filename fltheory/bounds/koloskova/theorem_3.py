@@ -1,4 +1,4 @@
-r"""Theorem 3: gossip pays for heterogeneity, whatever the step size.
+r"""Theorem 3: heterogeneity costs gossip iterations, whatever the step size.
 
 "For :math:`n > 1` there exists strongly convex and smooth functions :math:`f_i` with :math:`L = \mu = 1` and without
 stochastic noise, such that Algorithm 1 for every constant mixing matrix :math:`W^{(t)} \equiv W` with :math:`p < 1` for
@@ -18,9 +18,9 @@ round.
 
 * Form ``published@every-matrix``: :math:`p` belongs to the eigenvalue of largest modulus, which may be negative. Two
   clients with :math:`W = \frac12\begin{pmatrix}1-\ell&1+\ell\\1+\ell&1-\ell\end{pmatrix}` have :math:`\lambda_2 =
-  -\ell` and :math:`p = 1 - \ell^2`; models that change sides in every iteration do not add up what pulls them apart,
-  and a step of :math:`\sqrt\epsilon/\bar\zeta` will do, however small :math:`p`. With two clients there is no other
-  direction off the mean, so that other functions do not help.
+  -\ell` and :math:`p = 1 - \ell^2`; models change sides in every iteration, so that what pulls them apart does not add
+  up, and a step of :math:`\sqrt\epsilon/\bar\zeta` is enough, however small :math:`p` is. With two clients there is no
+  other direction off the mean, so that other functions do not help.
 * Form ``published@mean-model``: in Theorem 2 accuracy is that of the mean model. For :math:`L = \mu = 1` all functions
   are :math:`\frac12\|x - y_i\|^2` up to constants, so that the mean model moves as in gradient descent and one
   iteration with :math:`\eta = 1` reaches the minimiser. So the theorem does not show that terms of Theorem 2 are

@@ -57,7 +57,7 @@ PROX = Instances(
 
 
 def _elastic(point: Params) -> dict[str, Any]:
-    losses = Kinked(centre=point["centre"], knot=point["knot"], left=point["left"], right=2 * point["right"])
+    losses = Kinked(centre=point["centre"], knot=point["knot"], left=2 * point["left"], right=2 * point["right"])
     weight, rho = point["strength"], point["pull"]
     found = [losses.elastic(0 * point["centre"], point[name], pull=rho, l1=weight) for name in ("x", "y")]
     slope = losses.gradients(found[0].at)[0]
