@@ -26,6 +26,10 @@ class NotApplicable(FltheoryError):
     """The request is well formed, but this combination of parts cannot answer it."""
 
 
+class NotRecorded(NotApplicable):
+    """A curve was asked for that the run does not have."""
+
+
 class MissingConstants(NotApplicable):
     """A statement needs constants that are not known; they have to be declared.
 

@@ -157,7 +157,10 @@ def replicates_may_differ_in_who_works(algorithm: Algorithm, on: Federation) -> 
     def outcome(rows: Sequence[int]) -> RoundResult:
         oracle = on.oracle(replicates=range(rows[0], rows[-1] + 1))
         oracle.begin_round(1)
-        works = [with_draws(algorithm, on.work(1, tables[row]), on.problem.dim, replicates=range(row, row + 1)) for row in rows]
+        works = [
+            with_draws(algorithm, on.work(1, tables[row]), on.problem.dim, replicates=range(row, row + 1))
+            for row in rows
+        ]
         draws = {name: np.concatenate([work.draws[name] for work in works]) for name in works[0].draws}
         steps, weights = (np.concatenate([getattr(work, name) for work in works]) for name in ("steps", "weights"))
         state = type(states[1])(*(value[rows] if len(value) == 3 else value for value in states[1]))

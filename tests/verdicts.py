@@ -10,12 +10,36 @@ Renew it from the ledger of any check of all claims; a quick one does, since sea
 from __future__ import annotations
 
 import difflib
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).parent / "data" / "verdicts.txt"
+
+
+LEDGER = Path(__file__).parents[1] / "docs" / "ledger.md"
+"""The ledger of the documentation."""
+
+_CELL = re.compile(
+    r"(?:^|<br>)(?:([\w@.\-]+) )?\*\*([A-Z_]+)\*\*(?: (misprint|gap|false)(?= ))?"
+    r" ([a-z]+(?: \(float64\))?)(?: \((\S+)\))?"
+)
+"""Form, verdict, severity, strength and margin."""
+
+
+def documented() -> Iterator[dict[str, str]]:
+    """Yield every form in the ledger of the documentation; margins as they are printed, or empty."""
+    for line in LEDGER.read_text(encoding="utf-8").splitlines():
+        cells = line.split(" | ")
+        start = re.match(r"\| `([^`]+)` \|", line)
+        if start is None or "**" not in cells[2]:
+            continue
+        for place, prefix in ((2, "published"), (-1, "")):
+            for name, verdict, severity, strength, margin in _CELL.findall(cells[place]):
+                form = {"id": start[1], "variant": prefix + name, "verdict": verdict, "strength": strength}
+                yield {**form, "severity": severity, "margin": margin}
 
 
 def line(form: Mapping[str, Any]) -> str:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +22,8 @@ from fltheory.errors import InvalidParameter
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+T = TypeVar("T")
 
 
 def fail(owner: str, field: str, allowed: str, value: object, remedy: str = "") -> InvalidParameter:
@@ -48,7 +52,9 @@ def real(
     >>> real("FedProx", "prox", 1, low=0)
     1.0
     """
-    allowed = f"a number in {'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
+    left = "(" if open_low or math.isinf(low) else "["
+    right = ")" if open_high or math.isinf(high) else "]"
+    allowed = f"a number in {left}{low:g}, {high:g}{right}"
     if math.isinf(low) and math.isinf(high):
         allowed = "a finite number"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -89,6 +95,40 @@ def boolean(owner: str, field: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise fail(owner, field, "true or false", value)
     return bool(value)
+
+
+def of_type(owner: str, field: str, value: object, kind: type[T], allowed: str, remedy: str = "") -> T:
+    """Return ``value`` if it is of a type; ``allowed`` says which in words.
+
+    >>> of_type("replay", "claim", 3, str, "an id")
+    Traceback (most recent call last):
+    ...
+    fltheory.errors.InvalidParameter: replay.claim must be an id, got claim=3
+    """
+    if not isinstance(value, kind):
+        raise fail(owner, field, allowed, value, remedy)
+    return value
+
+
+def has(owner: str, field: str, value: object, members: tuple[str, ...], allowed: str) -> None:
+    """Refuse what lacks a member, and a class in place of one of its objects."""
+    if isinstance(value, type):
+        raise fail(owner, field, allowed, value, f"write {value.__name__}() for one with defaults")
+    if not all(hasattr(value, member) for member in members):
+        raise fail(owner, field, allowed, value)
+
+
+def path(owner: str, field: str, value: object, what: str = "path") -> Path:
+    """Return ``value`` as a path.
+
+    >>> path("replay", "counterexample", 3, "file")
+    Traceback (most recent call last):
+    ...
+    fltheory.errors.InvalidParameter: replay.counterexample must be the path of a file, got counterexample=3
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise fail(owner, field, f"the path of a {what}" if what != "path" else "a path", value)
+    return Path(value)
 
 
 MANY = 12

@@ -37,8 +37,8 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a new file that takes the place of ``path`` once the block has ended without an error.
 
-    After an error the new file is removed, and what was at ``path`` is untouched. Something that is no regular file,
-    such as ``/dev/stdout``, is written to directly.
+    After an error the new file is removed, and what was at ``path`` stays. An error of the system names ``path``.
+    Something that is no regular file, such as ``/dev/stdout``, is written to directly.
     """
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():
@@ -49,9 +49,11 @@ def replacing(path: Path) -> Iterator[Path]:
         yield part
         _flush(part)
         os.replace(part, place)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(part)):
+            error.filename = str(path)  # the file that the user knows
         raise
 
 

@@ -27,6 +27,7 @@ from multiprocessing import connection, forkserver, get_context, parent_process
 from typing import Any
 
 from fltheory._internal import executors
+from fltheory._internal.endings import end_with_starter
 from fltheory.errors import NoProcesses, WorkerLost
 
 _COPIED = sys.platform == "linux"
@@ -198,8 +199,10 @@ def _context() -> Any:
     if not _COPIED:
         return get_context("spawn")
     context = get_context("forkserver")
-    context.set_forkserver_preload(["__main__", *_expected])
     main = threading.current_thread() is threading.main_thread()
+    # It would end with the thread that starts it; only that of the program lasts as long as the program.
+    first = ["fltheory._internal.original"] if main else []
+    context.set_forkserver_preload([*first, "__main__", *_expected])
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None  # inherited: Ctrl-C is for the parent
     try:
         forkserver.ensure_running()
@@ -258,6 +261,7 @@ def _begin(environment: dict[str, str], has_begun: Any) -> None:
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_starter()  # the original, which ends with the parent
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
     has_begun.value = 1
 

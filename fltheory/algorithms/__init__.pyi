@@ -1,6 +1,7 @@
 from fltheory.algorithms.apfl import APFL as APFL
 from fltheory.algorithms.base import Algorithm as Algorithm
 from fltheory.algorithms.base import Chance as Chance
+from fltheory.algorithms.base import LocalWork as LocalWork
 from fltheory.algorithms.base import RoundResult as RoundResult
 from fltheory.algorithms.base import Uniform as Uniform
 from fltheory.algorithms.base import aggregate as aggregate

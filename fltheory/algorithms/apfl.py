@@ -30,7 +30,7 @@ import numpy as np
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
-from fltheory.algorithms.base import Algorithm, RoundResult, aggregate
+from fltheory.algorithms.base import Algorithm, LocalWork, RoundResult, aggregate
 from fltheory.communication.messages import Message
 from fltheory.problems.oracle import Oracle, Round
 
@@ -64,6 +64,7 @@ class APFL(Algorithm):
 
     name: ClassVar[str] = "apfl"
     title: ClassVar[str] = "APFL"
+    local_work: ClassVar[LocalWork] = LocalWork.OWN_LOOP
 
     mixing: float = 0.5
     adaptive: bool = False

@@ -13,6 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,6 +22,29 @@ from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.communication.messages import Message
 from fltheory.problems.oracle import Oracle, Round
+
+
+class LocalWork(Enum):
+    """What clients do with the local steps that they are assigned."""
+
+    STEPS = "steps"
+    """One step after the other on their copy of the model."""
+    OWN_LOOP = "own loop"
+    """Steps of a loop of the algorithm's own: there is no mean iterate of every step."""
+    MEAN_GRADIENT = "mean gradient"
+    """One gradient per step, all at the model of the server: a round has one learning rate and no mean iterates."""
+    ONE_GRADIENT = "one gradient"
+    """One gradient, however many steps there are: likewise."""
+
+    @property
+    def rates_may_change(self) -> bool:
+        """Whether steps of one round may have different learning rates."""
+        return self in (LocalWork.STEPS, LocalWork.OWN_LOOP)
+
+    @property
+    def has_mean_iterates(self) -> bool:
+        """Whether a mean iterate can be recorded after every step."""
+        return self is LocalWork.STEPS
 
 
 class RoundResult(NamedTuple):
@@ -118,6 +142,9 @@ class Algorithm(ABC):
 
     autonomous: ClassVar[bool] = True
     """Whether the round map ignores the round number (all else equal)."""
+
+    local_work: ClassVar[LocalWork] = LocalWork.STEPS
+    """What clients do with their local steps."""
 
     @property
     def rotation_equivariant(self) -> bool:

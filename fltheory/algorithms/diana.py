@@ -35,7 +35,7 @@ import numpy as np
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
-from fltheory.algorithms.base import Algorithm, RoundResult, Uniform, aggregate
+from fltheory.algorithms.base import Algorithm, LocalWork, RoundResult, Uniform, aggregate
 from fltheory.communication.messages import Coding, Message
 from fltheory.communication.quantisation import Quantiser
 from fltheory.problems.oracle import Oracle, Round
@@ -65,6 +65,7 @@ class DIANA(Algorithm):
 
     name: ClassVar[str] = "diana"
     title: ClassVar[str] = "DIANA"
+    local_work: ClassVar[LocalWork] = LocalWork.ONE_GRADIENT
 
     levels: int = 4
     memory_rate: float | None = None

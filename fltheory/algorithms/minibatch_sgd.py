@@ -28,7 +28,7 @@ import numpy as np
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
-from fltheory.algorithms.base import Algorithm, RoundResult, aggregate
+from fltheory.algorithms.base import Algorithm, LocalWork, RoundResult, aggregate
 from fltheory.communication.messages import Message
 from fltheory.problems.oracle import Oracle, Round
 
@@ -51,6 +51,7 @@ class MinibatchSGD(Algorithm):
 
     name: ClassVar[str] = "minibatch-sgd"
     title: ClassVar[str] = "Minibatch SGD"
+    local_work: ClassVar[LocalWork] = LocalWork.MEAN_GRADIENT
 
     server_rate: float = 1.0
 

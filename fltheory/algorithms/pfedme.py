@@ -37,7 +37,7 @@ import numpy as np
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
-from fltheory.algorithms.base import Algorithm, RoundResult, aggregate, keep_absent
+from fltheory.algorithms.base import Algorithm, LocalWork, RoundResult, aggregate, keep_absent
 from fltheory.communication.messages import Message
 from fltheory.problems.oracle import LocalSteps, Oracle, Round
 
@@ -67,6 +67,7 @@ class PFedMe(Algorithm):
 
     name: ClassVar[str] = "pfedme"
     title: ClassVar[str] = "pFedMe"
+    local_work: ClassVar[LocalWork] = LocalWork.OWN_LOOP
 
     attraction: float = 15.0
     inner_steps: int = 5

@@ -31,7 +31,7 @@ import numpy as np
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
-from fltheory.algorithms.base import Algorithm, RoundResult, keep_absent
+from fltheory.algorithms.base import Algorithm, LocalWork, RoundResult, keep_absent
 from fltheory.communication.messages import Coding, Message
 from fltheory.problems.oracle import Oracle, Round
 
@@ -57,6 +57,7 @@ class SignSGD(Algorithm):
 
     name: ClassVar[str] = "signsgd"
     title: ClassVar[str] = "signSGD"
+    local_work: ClassVar[LocalWork] = LocalWork.ONE_GRADIENT
 
     momentum: float = 0.0
     weight_decay: float = 0.0

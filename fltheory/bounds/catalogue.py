@@ -79,6 +79,8 @@ def folders(claims: Folders) -> tuple[Path, ...]:
     """Return folders as paths."""
     if isinstance(claims, str | os.PathLike):
         return (Path(claims),)
+    if not isinstance(claims, Iterable) or not all(isinstance(folder, str | os.PathLike) for folder in claims):
+        raise InvalidParameter(f"claims must be a folder with claims, or a list of folders, got {claims!r}")
     return tuple(Path(folder) for folder in claims)
 
 
@@ -104,8 +106,13 @@ def index(folders: Iterable[Path] = ()) -> dict[str, Entry]:
     return dict(sorted(found.items(), key=lambda item: rank(item[1].paper, item[0])))
 
 
-def select(patterns: Sequence[str], folders: Iterable[Path] = ()) -> list[Entry]:
-    """Return the claims that match ids or globs such as ``ruan.*``, in the order of the listing."""
+def select(patterns: str | Iterable[str], folders: Iterable[Path] = ()) -> list[Entry]:
+    """Return the claims that match an id or a glob such as ``ruan.*``, or several, in the order of the listing."""
+    if isinstance(patterns, str) or not isinstance(patterns, Iterable):
+        patterns = [patterns]
+    patterns = list(patterns)
+    if not patterns:
+        raise InvalidParameter("no claim is named; name one by its id, such as 'ruan.theorem-3.1', or all by '*'")
     known = index(folders)
     for pattern in patterns:
         if not isinstance(pattern, str):
@@ -117,6 +124,8 @@ def select(patterns: Sequence[str], folders: Iterable[Path] = ()) -> list[Entry]
 
 def _hint(pattern: str, known: Mapping[str, Entry]) -> str:
     """Return what may have been meant: all claims of a paper, all whose ids begin so, or the nearest id."""
+    if not pattern:
+        return "see the ids with: fltheory list"
     beginning = [
         f"{start}*" for start in (f"{pattern.rstrip('.')}.", pattern) if any(i.startswith(start) for i in known)
     ]

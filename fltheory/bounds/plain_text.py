@@ -15,7 +15,8 @@ _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 _SIGNS = """
 le:≤ leq:≤ ge:≥ geq:≥ ne:≠ neq:≠ approx:≈ in:∈ ll:≪ gg:≫ propto:∝ pm:± cdot:· times:× wedge:∧ mid:| to:→ leftarrow:←
 Rightarrow:⇒ top:ᵀ sum:∑ prod:∏ int:∫ dots:… ldots:… cdots:… langle:⟨ rangle:⟩ lceil:⌈ rceil:⌉ lfloor:⌊ rfloor:⌋ lVert:‖
-rVert:‖ infty:∞ star:⋆ mapsto:↦ nabla:∇ partial:∂ ell:ℓ varepsilon:ε epsilon:ε varsigma:ς forall:∀ exists:∃ iff:⇔
+rVert:‖ infty:∞ star:⋆ mapsto:↦ nabla:∇ partial:∂ ell:ℓ varepsilon:ε epsilon:ε varsigma:ς vartheta:ϑ
+varphi:φ varrho:ϱ varpi:ϖ forall:∀ exists:∃ iff:⇔
 implies:⇒ sim:~ equiv:≡ setminus:∖ cup:∪ subset:⊂ circ:∘ prime:′
 """
 _NAMED = dict(pair.split(":") for pair in _SIGNS.split())
@@ -30,6 +31,7 @@ _ACCENTS = {"bar": "\u0304", "overline": "\u0304", "tilde": "\u0303", "widetilde
 }
 _ALPHABETS = {"mathbb": "DOUBLE-STRUCK", "mathcal": "SCRIPT"}
 _UPRIGHT = ("mathrm", "mathbf", "operatorname", "operatorname*", "text", "textbf", "boldsymbol")
+_FUNCTIONS = ("max", "min", "log", "ln", "exp", "cosh", "lim", "inf", "sup", "argmin")
 _SINGLE = re.compile(r"[\d.]+|[^\W\d_][\u0300-\u036f]*(?:_\w|_\{\w+\}|[₀-₉]+)?[*²³]?|√?\w")
 """A number, or one symbol with its index."""
 
@@ -171,6 +173,9 @@ class _Reader:
         if name in ("begin", "end"):
             self._argument()
             return ""
+        if name in _FUNCTIONS:
+            follows = self._peek()[1:] if self._peek().startswith("\\") else ""
+            return f"{name} " if follows.isalpha() and not _DROPPED.fullmatch(follows) else name
         return _SPACES.get(name) or _NAMED.get(name) or _greek(name)
 
 
@@ -211,4 +216,4 @@ def _greek(name: str) -> str:
     try:
         return unicodedata.lookup(f"GREEK {size} LETTER {'lamda' if name.lower() == 'lambda' else name}")
     except KeyError:
-        return name if name in ("max", "min", "log", "ln", "exp", "lim", "inf", "sup", "argmin") else f"\\{name}"
+        return f"\\{name}"

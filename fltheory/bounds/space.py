@@ -119,6 +119,9 @@ class Real:
         A value that a few points of a search come close to: beyond ``high``, such as a condition number of a million,
         or below it, such as a probability of a thousandth. They are spread evenly in the logarithm, from there to
         ``high``, or from ``low``.
+    whole
+        Whether the numbers are counts, such as those of samples, of which only the proportions matter: counterexamples
+        have whole ones where they can.
     """
 
     low: float
@@ -126,6 +129,7 @@ class Real:
     log: bool = False
     shape: tuple[int | str, ...] = ()
     far: float | None = None
+    whole: bool = False
 
     def __post_init__(self) -> None:
         low = arguments.real("Real", "low", self.low)

@@ -70,7 +70,10 @@ def tell_reused(done: Sequence[Checked]) -> None:
 
 
 def table(heading: str, entries: list[dict[str, Any]], titles: tuple[str, ...]) -> None:
-    """Print a plain table whose last column is folded; loading rich for it would double the time of the command."""
+    """Print a plain table whose last column is folded; loading rich for it would double the time of the command.
+
+    No word is broken, so that a path can be copied, or cut out by a program.
+    """
     *fixed, last = [title for title in titles if title in entries[0]]
     widths = {title: max(len(title), *(len(entry[title]) for entry in entries)) + 2 for title in fixed}
     indent = sum(widths.values())
@@ -79,7 +82,9 @@ def table(heading: str, entries: list[dict[str, Any]], titles: tuple[str, ...]) 
     lines = [typer.style(heading.capitalize(), italic=True), typer.style(head, bold=True)]
     for entry in entries:
         start = "".join(entry[title].ljust(size) for title, size in widths.items())
-        folded = textwrap.wrap(entry[last], max(width - indent, 20)) or [""]
+        folded = textwrap.wrap(
+            entry[last], max(width - indent, 20), break_long_words=False, break_on_hyphens=False
+        ) or [""]
         lines.append(start + folded[0])
         lines += [" " * indent + line for line in folded[1:]]
     typer.echo("\n".join(lines) + "\n")

@@ -80,6 +80,8 @@ def conform(
     'CONFORMS'
     """
     begin = time.perf_counter()
+    if not callable(run):
+        raise arguments.fail("conform", "run", "a function that takes a federation and returns models", run)
     base = build(algorithm, parameters)
     tolerance = arguments.real("conform", "tolerance", tolerance, low=0, open_low=True)
     level = arguments.real("conform", "level", level, low=0, high=1, open_low=True, open_high=True)

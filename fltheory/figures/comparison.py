@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -118,9 +118,9 @@ def comparison(
     """
     from matplotlib.figure import Figure
 
-    pairs = list(curves.items()) if isinstance(curves, Mapping) else list(curves)
-    if not pairs:
-        raise InvalidParameter("comparison.curves must hold at least one curve, got none")
+    pairs = _pairs(curves)
+    for reference in references:
+        _require_line(reference)
     if quantity is None:
         quantity = "gap" if pairs[0][1].gap is not None else "accuracy"
     arguments.choice("comparison", "quantity", quantity, AXES)
@@ -151,6 +151,31 @@ def comparison(
         text.set_parse_math(False)
         text.set_text(label)
     return figure
+
+
+def _pairs(curves: Any) -> list[tuple[str, Trajectories]]:
+    """Return labels with their runs, or say what is neither."""
+    allowed = "runs by label, such as {'FedAvg': run}"
+    if not isinstance(curves, Iterable):
+        raise arguments.fail("comparison", "curves", allowed, curves)
+    pairs = list(curves.items()) if isinstance(curves, Mapping) else list(curves)
+    if not pairs:
+        raise InvalidParameter("comparison.curves must hold at least one curve, got none")
+    for pair in pairs:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[1], Trajectories)):
+            raise arguments.fail("comparison", "curves", allowed, curves)
+    return [(str(label), run) for label, run in pairs]
+
+
+def _require_line(reference: Reference) -> None:
+    """Refuse a reference line whose places and values are no numbers, or of different lengths."""
+    x = arguments.array("Reference", "x", reference.x, shape=(None,))
+    try:
+        y = np.asarray(reference.y, dtype=float)  # a bound may be infinite
+    except (TypeError, ValueError):
+        raise arguments.fail("Reference", "y", "an array of numbers", reference.y) from None
+    if y.shape != x.shape:
+        raise InvalidParameter(f"Reference.y must have one value per place x, shape {x.shape}, got shape {y.shape}")
 
 
 def _curve(trajectories: Trajectories, quantity: str, level: float, x: str, log_x: bool) -> _Curve:

@@ -168,7 +168,12 @@ def check(
     >>> [verdict.decision.value for verdict in check("ruan.eq-68", quick=True)]
     ['HOLDS']
     """
-    entries = catalogue.select([ids] if isinstance(ids, str) else list(ids), folders(claims))
+    entries = catalogue.select(ids, folders(claims))
+    quick, fresh, unaided, sensitivity = (
+        arguments.boolean("check", name, value)
+        for name, value in (("quick", quick), ("fresh", fresh), ("unaided", unaided), ("sensitivity", sensitivity))
+    )
+    folder_of_output = None if output is None else arguments.path("check", "output", output, "folder")
     seed = arguments.integer("check", "seed", seed, low=0)
     searches = arguments.integer("check", "searches", searches, low=1)
     jobs = arguments.integer("check", "jobs", jobs, low=1)
@@ -192,16 +197,16 @@ def check(
         if variant is not None and not interrupted and not any(one.verdicts or one.error for one in done):
             raise InvalidParameter(f"none of the claims has a form {variant!r}; see the forms with: fltheory show ID")
         if prove and not interrupted:
-            place = None if output is None else Path(output) / store.FOLDER
+            place = None if folder_of_output is None else folder_of_output / store.FOLDER
             done = [_proved(checked, place, prove) for checked in done]
         return done, interrupted
 
     name = "quick" if quick else "full"
-    if output is None:
+    if folder_of_output is None:
         done, interrupted = run()
         found = ledger(done, seed=seed, effort=name)
         return Checks(claims=_graded(done, found), interrupted=interrupted)
-    with LedgerFolder(Path(output)) as folder:
+    with LedgerFolder(folder_of_output) as folder:
         done, interrupted = run()
         kept = folder.keep(done, seed=seed, effort=name, variant=variant)
     return Checks(claims=_graded(done, kept.ledger), interrupted=interrupted, kept=kept, folder=folder)
@@ -299,7 +304,7 @@ def falsify(
     seed = arguments.integer("falsify", "seed", seed, low=0)
     claim = entry.load()
     form = claim.forms[0] if variant is None else claim.form(variant)
-    path = None if output is None else Path(output)
+    path = None if output is None else arguments.path("falsify", "output", output)
     if path is not None:
         path = path / counterexamples.file_of(claim.id, form.variant) if path.suffix != ".json" else path
         usable(path.parent)
@@ -375,7 +380,7 @@ def replay(counterexample: str | Path | Counterexample, *, claims: Folders = ())
     known = catalogue.index(folders(claims))
     if isinstance(counterexample, Counterexample):
         return replaying.replay(counterexample.as_json(), known, where="the counterexample")
-    file = Path(counterexample)
+    file = arguments.path("replay", "counterexample", counterexample, "file")
     if certificates.is_certificate(file):
         stored = certificates.load(file)
         if stored.id not in known:

@@ -197,7 +197,9 @@ def merge_sweeps(
     SweepResult
         The runs of all shares, in the order of the grid.
     """
-    places = [Path(folder) for folder in folders]
+    if isinstance(folders, str | Path):
+        raise arguments.fail("merge_sweeps", "folders", "a list of folders", folders, f"write [{str(folders)!r}]")
+    places = [arguments.path("merge_sweeps", "folders", folder, "folder") for folder in folders]
     named = configuration_of(places)
     grid = _grid(named if source is None else source, algorithms)
     directory = _opened(output)
@@ -214,7 +216,7 @@ def _grid(source: str | Path, algorithms: Sequence[Path]) -> Grid:
     if isinstance(source, str) and "\n" in source:
         folders = tuple(str(folder) for folder in algorithms)
         return Grid.read(TomlText(path="configuration", text=source, folders=folders))
-    return Grid.load(Path(source), folders=algorithms)
+    return Grid.load(arguments.path("sweep", "source", source, "file"), folders=algorithms)
 
 
 def _limit(field: str, value: float | None) -> float | None:
@@ -225,8 +227,9 @@ def _opened(output: str | Path | None) -> Path | None:
     """Return the folder for the results, tried out before anything is run."""
     if output is None:
         return None
-    usable(Path(output), names=("summary.json", "sweep.csv", *FIGURES))
-    return Path(output)
+    folder = arguments.path("sweep", "output", output, "folder")
+    usable(folder, names=("summary.json", "sweep.csv", *FIGURES))
+    return folder
 
 
 def _alone_in(directory: Path | None) -> contextlib.AbstractContextManager[None]:

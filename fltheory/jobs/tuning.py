@@ -19,7 +19,7 @@ from fltheory.participation import Participation
 from fltheory.problems.problem import LossMeasures, Problem
 from fltheory.quadratic.local_model import LocalModel, local_model
 from fltheory.simulation.engines import simulate
-from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.experiment import Experiment, require_parts
 from fltheory.simulation.recording import Record
 from fltheory.simulation.schedules import Constant, Schedule, as_rate
 from fltheory.simulation.stability import StabilityLimit, largest_stable_rate
@@ -114,6 +114,7 @@ def step_sizes(
     (0.5, 'exact')
     """
     owner = "step_sizes"
+    require_parts(owner, problem, algorithm, participation)
     rounds = arguments.integer(owner, "rounds", rounds, low=1)
     if longest is not None:
         longest = arguments.integer(owner, "longest", longest, low=rounds)
@@ -249,7 +250,7 @@ class _Bench:
         replicates: int,
     ) -> None:
         self._options: dict[str, Any] = {"seed": seed, "replicates": replicates}
-        self._recorded: dict[tuple[tuple[float, ...], str], Trajectories] = {}
+        self._recorded: dict[tuple[tuple[float, ...], str], tuple[Experiment, Trajectories]] = {}
         self.engine, run = self._choose(experiment)
         self.method = run.method
         self.longest = longest or experiment.rounds * (PATIENCE if self.engine == "exact" else 1)
@@ -331,9 +332,10 @@ class _Bench:
             key = (prescribed.values, repr(record))
             try:
                 if key not in self._recorded:
-                    self._recorded[key] = simulate(chosen, engine=self.engine, record=record, **self._options)
+                    run = simulate(chosen, engine=self.engine, record=record, **self._options)
+                    self._recorded[key] = chosen, run
                 used = {name: value for name, value in constants.items() if name in known}
-                compared = statement.compare(chosen, self._recorded[key], variant=variant, radius=radius, **used)
+                compared = statement.compare(*self._recorded[key], variant=variant, radius=radius, **used)
             except FltheoryError as error:
                 unchecked[variant] = str(error)
                 continue

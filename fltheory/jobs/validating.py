@@ -112,7 +112,7 @@ def validate(
     Validation
         The verdicts, and where the report, the ledger and the figures are.
     """
-    directory = Path(output)
+    directory = arguments.path("validate", "output", output, "folder")
     seed = arguments.integer("validate", "seed", seed, low=0)
     jobs = arguments.integer("validate", "jobs", jobs, low=1)
     own = folders(claims)

@@ -19,7 +19,7 @@ import numpy as np
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats, Ints
 from fltheory.problems.oracle import Active
-from fltheory.problems.problem import Constant, EngineOracle, Origin, Problem
+from fltheory.problems.problem import Constant, EngineOracle, Origin, Problem, require_problem
 
 SMALL = 64
 """Dimension up to which whole Hessians are measured."""
@@ -79,6 +79,7 @@ def measure(problem: Problem, at: Floats, *, seed: int = 0, draws: int = DRAWS) 
     >>> round(found["mu"].value, 6), round(found["L"].value, 6), found["L"].origin.value
     (0.5, 4.0, 'measured')
     """
+    require_problem("measure", problem)
     points = arguments.array("measure", "at", at, shape=(None, problem.dim))
     arguments.integer("measure", "draws", draws, low=2)
     oracle = problem.reference_oracle(seed=seed, replicates=range(1))

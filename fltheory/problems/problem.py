@@ -201,6 +201,12 @@ class Problem(Protocol):
         ...
 
 
+def require_problem(owner: str, problem: Any) -> None:
+    """Refuse what is no problem."""
+    members = ("num_clients", "dim", "objective")
+    arguments.has(owner, "problem", problem, members, "a problem, such as fl.noisy_quadratic()")
+
+
 @runtime_checkable
 class BoundedOnBalls(Protocol):
     """A problem that knows constants which hold for every model in a ball; not every problem does."""
@@ -227,6 +233,7 @@ def constants_on_ball(problem: Problem, radius: float, centre: Floats | None = N
     centre
         Shape ``(dim,)``; the minimiser if not given.
     """
+    require_problem("constants_on_ball", problem)
     if not isinstance(problem, BoundedOnBalls):
         raise NotApplicable(
             f"constants on a ball are not known for {type(problem).__name__}; it has no method constants_on_ball"

@@ -16,7 +16,7 @@ from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.errors import NotApplicable
 from fltheory.problems.measuring import DRAWS, measure
-from fltheory.problems.problem import Problem, norm_sq
+from fltheory.problems.problem import Problem, norm_sq, require_problem
 from fltheory.quadratic.generators import noisy_quadratic
 from fltheory.quadratic.problem import Quadratic
 
@@ -81,6 +81,7 @@ def local_model(
     >>> round(found.mu, 6), round(found.L, 6), round(found.client_drift_sq, 6), found.problem.num_clients
     (0.5, 4.0, 0.3, 3)
     """
+    require_problem("local_model", problem)
     arguments.integer("local_model", "dim", dim, low=2)
     w = problem.start if at is None else arguments.array("local_model", "at", at, shape=(problem.dim,))
     found = measure(problem, np.asarray(w)[None], seed=seed, draws=draws)

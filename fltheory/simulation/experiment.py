@@ -13,7 +13,7 @@ from fltheory.algorithms.base import Algorithm
 from fltheory.errors import InvalidParameter
 from fltheory.participation import Participation
 from fltheory.problems.oracle import Rates
-from fltheory.problems.problem import Problem
+from fltheory.problems.problem import Problem, require_problem
 from fltheory.simulation.schedules import Schedule, as_rate, rates_of
 
 
@@ -45,20 +45,9 @@ class Experiment:
     averaging: Floats | None = field(default=None)
 
     def __post_init__(self) -> None:
-        _has(self.problem, "problem", ("num_clients", "dim", "objective"), "a problem, such as fl.noisy_quadratic()")
-        _has(self.algorithm, "algorithm", ("init", "round"), "an algorithm, such as fl.FedAvg()")
-        if not isinstance(self.participation, Participation):
-            example = f"fl.Participation(num_clients={self.problem.num_clients}, local_steps=5)"
-            raise arguments.fail(
-                "Experiment", "participation", f"a participation, such as {example}", self.participation
-            )
+        require_parts("Experiment", self.problem, self.algorithm, self.participation)
         arguments.integer("Experiment", "rounds", self.rounds, low=1)
         object.__setattr__(self, "rate", as_rate(self.rate))
-        if self.participation.num_clients != self.problem.num_clients:
-            raise InvalidParameter(
-                f"Experiment.participation must be for {self.problem.num_clients} clients like the problem, "
-                f"got num_clients={self.participation.num_clients}"
-            )
         start = self.problem.start if self.start is None else self.start
         object.__setattr__(self, "start", arguments.array("Experiment", "start", start, shape=(self.problem.dim,)))
         if self.averaging is not None:
@@ -82,12 +71,23 @@ class Experiment:
         return np.ones(self.rounds + 1)
 
 
-def _has(value: Any, field_: str, members: tuple[str, ...], allowed: str) -> None:
-    """Refuse what lacks a member, and a class in place of one of its objects."""
-    if isinstance(value, type):
-        raise arguments.fail("Experiment", field_, allowed, value, f"write {value.__name__}() for one with defaults")
-    if not all(hasattr(value, member) for member in members):
-        raise arguments.fail("Experiment", field_, allowed, value)
+def require_parts(owner: str, problem: Any, algorithm: Any, participation: Any) -> None:
+    """Refuse what is no problem, algorithm or participation, and numbers of clients that differ."""
+    require_problem(owner, problem)
+    arguments.has(owner, "algorithm", algorithm, ("init", "round"), "an algorithm, such as fl.FedAvg()")
+    if not isinstance(participation, Participation):
+        example = f"fl.Participation(num_clients={problem.num_clients}, local_steps=5)"
+        raise arguments.fail(owner, "participation", f"a participation, such as {example}", participation)
+    if participation.num_clients != problem.num_clients:
+        raise InvalidParameter(
+            f"{owner}.participation must be for {problem.num_clients} clients like the problem, "
+            f"got num_clients={participation.num_clients}"
+        )
+
+
+def require_experiment(owner: str, experiment: Any) -> None:
+    """Refuse what is no experiment."""
+    arguments.of_type(owner, "experiment", experiment, Experiment, "an fl.Experiment")
 
 
 def describe(value: Any) -> Any:

@@ -18,6 +18,19 @@ from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter
 from fltheory.problems.oracle import Rates
 
+__all__ = [
+    "Constant",
+    "Inverse",
+    "PerStep",
+    "Rate",
+    "Schedule",
+    "StepRate",
+    "StepTable",
+    "Table",
+    "as_rate",
+    "rates_of",
+]
+
 
 class Rate(Protocol):
     """A learning rate per round."""

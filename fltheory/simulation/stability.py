@@ -29,7 +29,7 @@ from fltheory.errors import Diverged, NotAffine, NotApplicable
 from fltheory.simulation.engines import simulate
 from fltheory.simulation.engines.affine import RoundMap
 from fltheory.simulation.engines.exact import last_round_maps
-from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.experiment import Experiment, require_experiment
 from fltheory.simulation.recording import Record
 from fltheory.simulation.schedules import Constant
 
@@ -118,6 +118,7 @@ def largest_stable_rate(
     >>> round(limit.rate, 6), limit.method
     (0.5, 'spectral radius')
     """
+    require_experiment("largest_stable_rate", experiment)
     low = arguments.real("largest_stable_rate", "low", low, low=0, open_low=True)
     high = arguments.real("largest_stable_rate", "high", high, low=low, open_low=True)
     search = _search(experiment, seed, replicates)

@@ -15,7 +15,7 @@ import numpy as np
 from fltheory._internal import arguments, files, shapes
 from fltheory._internal.arguments import Floats
 from fltheory._internal.array_files import read_arrays
-from fltheory.errors import InvalidParameter, NotApplicable
+from fltheory.errors import InvalidParameter, NotApplicable, NotRecorded
 
 _ABOUT = ("algorithm", "exact", "conditional", "provenance")
 """Fields that are not curves."""
@@ -198,7 +198,7 @@ class Trajectories:
         arguments.choice("Trajectories", "curve", name, known)
         values: Floats | None = getattr(self, name)
         if values is None:
-            raise NotApplicable(
+            raise NotRecorded(
                 f"curve {name!r} was not recorded by the {self.provenance.get('engine', 'used')} engine in this run; "
                 f"recorded are {', '.join(self.curves())}"
             )
@@ -229,6 +229,7 @@ class Trajectories:
         level
             Probability that the band covers the expected curve.
         """
+        level = arguments.real("band", "level", level, low=0, high=1, open_low=True, open_high=True)
         values = self.curve(name)
         mean = values.mean(axis=0)
         if self.exact:

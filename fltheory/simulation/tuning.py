@@ -15,7 +15,7 @@ import numpy as np
 from fltheory._internal import arguments
 from fltheory.errors import Diverged, NotApplicable
 from fltheory.simulation.engines import simulate
-from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.experiment import Experiment, require_experiment
 from fltheory.simulation.recording import Record
 from fltheory.simulation.schedules import Constant
 from fltheory.simulation.trajectories import Trajectories
@@ -72,6 +72,7 @@ def tune_rate(
     """
     from scipy.optimize import minimize_scalar
 
+    require_experiment("tune_rate", experiment)
     low = arguments.real("tune_rate", "low", low, low=0, open_low=True)
     high = arguments.real("tune_rate", "high", high, low=low, open_low=True)
     runs: dict[float, Tuned] = {}

@@ -85,7 +85,14 @@ class Runs:
         if repr(own) == repr(self.experiment.algorithm):
             return found
         second = self._with(own, one)
-        return second if any(isinstance(made, Evaluated) for made in second) else found
+        if any(isinstance(made, Evaluated) for made in second):
+            return second
+        # What is wrong with its own algorithm tells more than that the theorem is about that one.
+        return [
+            dataclasses.replace(made, reasons=tuple((f"with {own.title}: {why}", value) for why, value in made.reasons))
+            for made in second
+            if isinstance(made, Inapplicable)
+        ]
 
     def _with(self, algorithm: Algorithm, one: Candidate) -> list[Evaluated | Inapplicable]:
         chosen = dataclasses.replace(self.experiment, algorithm=algorithm)
@@ -99,13 +106,10 @@ class Runs:
                 rounds=chosen.rounds,
                 radius=self._radius,
                 variant=one.form.variant,
-                **self._constants,
+                **{name: value for name, value in self._constants.items() if name in one.statement.takes()},
             )
         except NotApplicable as error:
             return [_refused(one, PRESCRIBED, error)]
-        except ZeroDivisionError:
-            reason = "its rate divides by a constant that is 0 here, such as mu"
-            return [_refused(one, PRESCRIBED, reason)]
         except InvalidParameter as error:  # such as a rate that is not positive
             return [_refused(one, PRESCRIBED, f"it prescribes no rate here: {error}")]
         kept = keeps_to(rate, chosen)

@@ -98,6 +98,7 @@ def prescribed_rates(
         variants = [name for name in statement.forms if statement.prescribes(name)]
         if not variants:
             free.append(entry.id)
+        mine = {name: value for name, value in constants.items() if name in statement.takes()}
         own: dict[tuple[float, ...], tuple[list[str], Schedule]] = {}
         for variant in variants:
             try:
@@ -108,13 +109,11 @@ def prescribed_rates(
                     rounds=rounds,
                     radius=radius,
                     variant=variant,
-                    **constants,
+                    **mine,
                 )
                 values = tuple(rates_of(rate, tau, participation.local_steps)[0] for tau in range(rounds))
             except FltheoryError as error:
                 refused.setdefault(entry.id, str(error))
-            except ZeroDivisionError:
-                refused.setdefault(entry.id, "its rate divides by a constant that is 0 here, such as mu")
             else:
                 own.setdefault(values, ([], rate))[0].append(variant)
         if own:

@@ -68,10 +68,7 @@ class KnownVerdicts:
         }
 
     def of(self, id_: str, variant: str) -> Evidence:
-        """Return what is known about a form.
-
-        XX
-        """
+        """Return what is known about a form."""
         form = self._forms.get((id_, variant))
         if form is not None and form["verdict"] in (Decision.HOLDS.value, Decision.VIOLATED.value):
             grave = ", ".join(form[name] for name in ("severity", "strength") if form.get(name))

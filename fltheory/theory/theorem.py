@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from fltheory._internal import arguments
 from fltheory.algorithms.base import Algorithm
 from fltheory.bounds import catalogue
 from fltheory.bounds.algebra import needed_by
 from fltheory.bounds.claim import Assumption, Claim, Form
-from fltheory.bounds.observation import Facts, Observation
+from fltheory.bounds.observation import FROM_PROBLEM, Facts, Observation
 from fltheory.bounds.papers import labelled
 from fltheory.bounds.plain_text import plain
 from fltheory.bounds.printing import latex
@@ -21,12 +22,12 @@ from fltheory.bounds.quantities import Quantity
 from fltheory.errors import InvalidParameter, NotApplicable
 from fltheory.participation import Participation
 from fltheory.problems.problem import Problem
-from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.experiment import Experiment, require_parts
 from fltheory.simulation.recording import Record
 from fltheory.simulation.schedules import Schedule
 from fltheory.simulation.trajectories import Trajectories
 from fltheory.theory.bound import Bound
-from fltheory.theory.comparison import Comparison, compare
+from fltheory.theory.comparison import Comparison, compare, finite_rate
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -239,16 +240,27 @@ class Theorem:
             if observation.algorithm is None:
                 raise InvalidParameter(f"{self.id} is about several algorithms; pass algorithm=...")
             algorithm = observation.algorithm()
+        require_parts("rate_for", problem, algorithm, participation)
+        known = self.takes()
+        for name in constants.keys() - known:
+            hint = (
+                arguments.nearest(name, sorted(known)) or f"fl.theorem({self.id!r}).symbols lists what it can be told"
+            )
+            raise InvalidParameter(f"{self.id} makes no use of {name}; {hint}")
         facts = Facts(
             problem=problem,
             algorithm=algorithm,
             participation=participation,
-            rounds=rounds,
+            rounds=None if rounds is None else arguments.integer("rate_for", "rounds", rounds, low=1),
             radius=radius,
             given=constants,
         )
         observation.about(facts)
-        return observation.rate(facts)
+        return finite_rate(observation.rate, facts)
+
+    def takes(self) -> frozenset[str]:
+        """Return the names of all constants that can be declared."""
+        return frozenset(FROM_PROBLEM) | {symbol.name for symbol in self.symbols}
 
     def _observation(self, form: Form) -> Observation:
         observation = form.observation or self.claim.observation

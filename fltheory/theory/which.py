@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sympy.core.relational import GreaterThan, StrictGreaterThan
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
@@ -19,7 +18,7 @@ from fltheory.bounds.plain_text import plain
 from fltheory.bounds.printing import latex
 from fltheory.bounds.quantities import declaration
 from fltheory.errors import FltheoryError, InvalidParameter
-from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.experiment import Experiment, require_experiment
 from fltheory.simulation.schedules import rates_of
 from fltheory.theory.comparison import Comparison
 from fltheory.theory.evaluation import Candidate, Evaluated, Runs, schedule_of
@@ -54,8 +53,9 @@ def compare_theorems(
     Every form of every statement that can be read off a run is evaluated at the experiment's learning rate and at the
     rate that the theorem prescribes; a theorem that is not about the experiment's algorithm is evaluated with its own.
     Tightness is the bound over the same quantity of the same run, exact where the exact engine applies. Forms with a
-    known counterexample are shown but do not count, rates stand apart with the constant 1, and statements that do not
-    apply are named with the assumption that fails.
+    known counterexample are shown but do not count, unless they print what another form prints that stands under more
+    assumptions: that one is enough. Rates stand apart with the constant 1, and statements that do not apply are named
+    with the assumption that fails.
 
     Parameters
     ----------
@@ -92,6 +92,7 @@ def compare_theorems(
     ('fieldguide.theorem-1 (sharp)', 'given')
     """
     owner = "compare_theorems"
+    require_experiment(owner, experiment)
     if accuracy is not None:
         accuracy = arguments.real(owner, "accuracy", accuracy, low=0, open_low=True)
     errors: dict[str, str] = {}
@@ -160,7 +161,7 @@ def _guarantees(
         accuracy = ACCURACY * float(reference.gap[:, 0].mean()) or None
     rows: list[Guarantee] = []
     inapplicable: list[Inapplicable] = []
-    for one in chosen:
+    for one in _of_their_own(chosen, verdicts):
         try:
             for found in bench.evaluated(one, own_algorithms=own_algorithms):
                 if isinstance(found, Inapplicable):
@@ -180,11 +181,31 @@ def _guarantees(
     )
 
 
+def _of_their_own(chosen: Sequence[Candidate], verdicts: KnownVerdicts) -> list[Candidate]:
+    """Return all forms but the refuted readings that print what a form that stands prints, under fewer assumptions.
+
+    Where the assumption that makes the difference is met, the other form says the same and may be relied on; where it
+    is not, that one is named as not applicable.
+    """
+    known = [(one, verdicts.of(one.statement.id, one.form.variant).refuted) for one in chosen]
+    stand = [one for one, refuted in known if not refuted]
+    return [one for one, refuted in known if not (refuted and any(_says_more(one, other) for other in stand))]
+
+
+def _says_more(one: Candidate, other: Candidate) -> bool:
+    """Return whether one form is another one without some of its assumptions."""
+    if one.statement.id != other.statement.id or one.form.relations != other.form.relations:
+        return False
+    assumed, more = (set(form.statement.claim.assumptions_of(form.form)) for form in (one, other))
+    defined, again = dict(one.form.where), dict(other.form.where)
+    return assumed < more and all(defined[symbol] == again[symbol] for symbol in defined.keys() & again.keys())
+
+
 def _guarantee(one: Candidate, found: Evaluated, verdicts: KnownVerdicts, accuracy: float | None) -> Guarantee:
     """Return a row of the table."""
     compared, experiment, statement, form = found.compared, found.experiment, one.statement, one.form
     evidence = verdicts.of(statement.id, form.variant)
-    lower = isinstance(form.relations[0], GreaterThan | StrictGreaterThan)
+    lower = compared.direction == "lower"
     gap = None if lower or compared.is_rate else _on_gap(compared, one.observation)
     if evidence.refuted:
         standing = Standing.REFUTED

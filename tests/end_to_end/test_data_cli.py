@@ -37,6 +37,15 @@ def test_data_sets_are_listed_with_where_they_are_and_how_to_get_them() -> None:
     assert "cifar-10" in lines
 
 
+def test_a_long_path_is_printed_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    folder = tmp_path / "a-folder-with-a-name" / ("of-many-letters" * 6)
+    folder.parent.mkdir()
+    folder.symlink_to(FASHION)
+    shown = run("--directory", folder).stdout.splitlines()
+    assert [line.split()[-1] for line in shown if line.startswith("fashion-mnist")] == [str(folder)]
+
+
 def test_the_list_as_json() -> None:
     found = {entry["name"]: entry for entry in json.loads(run("--json", "--directory", FASHION).stdout)}
     assert found["fashion-mnist"] == {

@@ -137,7 +137,7 @@ def test_unmet_assumptions_of_theorems_are_named_in_the_table(tune):
 @pytest.mark.parametrize(
     ("arguments", "old", "new", "message"),
     [
-        (("--accuracy", "-1"), "", "", "step_sizes.accuracy must be a number in (0, inf]"),
+        (("--accuracy", "-1"), "", "", "step_sizes.accuracy must be a number in (0, inf)"),
         (("--accuracy", "nan"), "", "", "step_sizes.accuracy"),
         (("--longest", "9"), "", "", "step_sizes.longest must be an integer >= 10, got longest=9"),
         (("--replicates", "0"), "", "", "replicates must be an integer >= 1"),

@@ -55,6 +55,8 @@ def test_formulas_of_a_page_agree_with_an_independent_reading(id_):
         (r"\frac12\mu", (("frac", ("1",), ("2",)), "μ")),
         (r"\tfrac\mu2 x", (("frac", ("μ",), ("2",)), "x")),
         (r"\frac32B", (("frac", ("3",), ("2",)), "B")),
+        (r"\frac{3H}4x", (("frac", ("3", "H"), ("4",)), "x")),
+        (r"\log\cosh x", ("log", "cosh", "x")),
         (r"\sqrt2x", (("root", ("2",), ()), "x")),
         (r"x^12", (("scripts", "x", (), ("1",)), "2")),
         (r"\bar w_t^2", (("scripts", ("accent", "¯", ("w",)), ("t",), ("2",)),)),

@@ -19,6 +19,11 @@ def test_every_form_has_one_verdict():
     assert [tuple(line.split("  ")[:2]) for line in LINES] == forms
 
 
+def test_the_ledger_of_the_documentation_says_the_same():
+    """Verdict, severity and strength of every form; margins and reasons are not in the snapshot."""
+    assert sorted(verdicts.line(form) for form in verdicts.documented()) == sorted(LINES)
+
+
 def test_a_violation_is_of_a_published_form_and_has_a_severity():
     for (_, variant), line in KEPT.items():
         violated = "  VIOLATED  " in line

@@ -9,12 +9,14 @@ such that for some start closer than :math:`D` to the minimiser the final iterat
 The problem (B.1) is :func:`fltheory.bent_valley_with_pulls` without pulls; here its curvatures are halved, since the
 printed ones reach :math:`2H`, and the third axis has curvature :math:`H`.
 
-**Where it fails.** On any problem that is :math:`H`-smooth, step sizes close to zero reach :math:`\frac H2D^2`, while
-the second and the third term grow with :math:`\sigma` without bound. On (B.1) moreover all noise is along the bent
-axis, which is strongly convex: with many rounds and one client small step sizes reach less than :math:`\frac{\sigma
-D}{\sqrt{MKR}}`. The proof recalls that some problem has this term, and takes the maximum of both, which needs a problem
-that has both. In the proof, Lemma B.16 has :math:`(1-2\eta\mu)^{2KR} \ge e^{-2\eta\mu KR}`, which holds with
-:math:`e^{-4\eta\mu KR}` for small steps, and a smaller constant.
+**Where it fails.** For extreme noise, whatever the problem: if it is :math:`H`-smooth, step sizes close to zero reach
+:math:`\frac H2D^2`, while the second and the third term grow with :math:`\sigma` without bound. Nobody has that case in
+mind, and form ``published@moderate-noise`` leaves it out: :math:`\sigma \le HD\sqrt{KR}`, so that one run of SGD can
+average the noise out. The printed bound then holds, on the problem of the corrected form. On (B.1) it does not: there
+all noise is along the bent axis, which is strongly convex, and with many rounds and one client small step sizes reach
+less than :math:`\frac{\sigma D}{\sqrt{MKR}}`. The proof recalls that some problem has this term, and takes the maximum
+of both, which needs a problem that has both. In the proof, Lemma B.16 has :math:`(1-2\eta\mu)^{2KR} \ge e^{-2\eta\mu
+KR}`, which holds with :math:`e^{-4\eta\mu KR}` for small steps, and a smaller constant.
 
 **Derivation of the corrected form.** A fifth axis :math:`\frac\nu2x_5^2` from :math:`\frac D2` takes half of the
 variance. As for :mod:`~fltheory.bounds.woodworth.theorem_3`, with :math:`\nu = \frac\sigma{D\sqrt{MKR}}`, at most
@@ -40,7 +42,7 @@ from sympy import Ge, Le, Min, Rational, sqrt
 
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind, Sweep
-from fltheory.bounds.glasgow._fedavg import ALIKE, SERIAL, STILL, law, overestimated, underestimated
+from fltheory.bounds.glasgow._fedavg import ALIKE, SERIAL, STILL, law, overestimated, read, underestimated
 from fltheory.bounds.glasgow._symbols import D, H, K, M, R, error, sigma
 from fltheory.problems.problem import Origin
 
@@ -49,6 +51,7 @@ start, most = H * D**2 / (K * R), H * D**2
 noise, serial = sigma * D / sqrt(M * K * R), sigma * D / sqrt(K * R)
 drift = H**third * sigma ** (2 * third) * D ** (4 * third) / (K**third * R ** (2 * third))
 FINAL = Assumption("several local steps", Ge(K, 2), Origin.DECLARED)
+MODERATE = Assumption("moderate noise", Le(serial, most), Origin.DECLARED)
 ROUNDS = (64.0, 128.0, 256.0, 512.0)
 LOUD = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
 
@@ -60,7 +63,23 @@ claim = Claim(
     forms=(
         Form(
             statement=Le(start + noise + Min(serial, drift), BigO(error)),
+            observation=read(pulls=False, fifth=False),
             note="the problem (B.1)",
+        ),
+        Form(
+            variant="published@moderate-noise",
+            statement=Le(start + noise + Min(serial, drift), BigO(error)),
+            assumptions=(FINAL, MODERATE),
+            check=law(
+                underestimated,
+                *(Sweep("R", ROUNDS, base) for base in (ALIKE, SERIAL, STILL)),
+                *(Sweep("K", (2.0, 4.0, 8.0, 16.0), base) for base in (ALIKE, STILL)),
+                Sweep("M", (1.0, 1e2, 1e4, 1e6, 1e8, 1e10), ALIKE),
+                *(Sweep("sigma", (1.0, 4.0, 16.0, 64.0, 256.0), {**base, "R": 2**14}) for base in (ALIKE, SERIAL)),
+                Sweep("D", (0.1, 1.0, 10.0, 100.0), ALIKE),
+            ),
+            note="noise that one run can average out, on the problem of the corrected form",
+            intended=("published",),
         ),
         Form(
             variant="corrected",
@@ -73,6 +92,7 @@ claim = Claim(
                 *(Sweep("sigma", LOUD, base) for base in (ALIKE, SERIAL)),
                 Sweep("D", (0.01, 0.1, 1.0, 10.0, 100.0, 1e3), ALIKE),
             ),
+            observation=read(pulls=False, fifth=True),
             note="H D^2 in all minima, and a fifth axis with noise of its own",
         ),
     ),

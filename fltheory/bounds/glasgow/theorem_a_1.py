@@ -23,8 +23,9 @@ in step :math:`j`:
 It holds for :math:`\eta \le \frac2H`, has a twelfth of the printed constant, vanishes for one step as the bias does,
 and is an equality for two steps on :math:`F(x) = \frac H2[x]_+^2` from 0 with noise :math:`\pm\sigma`.
 
-Instances: functions with a kink in one or two dimensions, curvatures from 0 to :math:`H`, up to four steps, all coins.
-A kink is the limit of smooth bends; the proof does not need the second derivative that Assumption 1 asks for.
+Instances: functions with a kink in one or two dimensions, curvatures from 0 to :math:`H`, up to four steps, all coins;
+certificates are about all convex :math:`H`-smooth functions of one variable. A kink is the limit
+of smooth bends; the proof does not need the second derivative that Assumption 1 asks for.
 
 Source: Glasgow et al., 2022, Theorem A.1, page 13 (Theorem 2.2). The proof bounds the variance by
 :math:`2k\eta^2\sigma^2` and has factors :math:`\eta` too many on its second page.
@@ -39,6 +40,7 @@ from sympy import Le, Min, Rational, Sum, sqrt
 
 from fltheory.bounds.algebra import Norm
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.functions import Kinked
 from fltheory.bounds.glasgow._symbols import H, eta, k, sigma
 from fltheory.bounds.glasgow._walks import SPACE, ends, gd, mean_sgd
 from fltheory.bounds.quantities import index
@@ -53,12 +55,26 @@ def realise(point: Params) -> dict[Any, Any]:
     high = point["H"]
     rate = 2 * point["step"] / high
 
-    def slope(x: Any) -> Any:
-        below, above = np.minimum(x - point["knot"], 0), np.maximum(x - point["knot"], 0)
-        return high * (point["left"] * below + point["right"] * above)
+    slopes = {side: high * point[side][None] for side in ("left", "right")}
+    made = Kinked(centre=point["centre"][None], knot=point["knot"][None], **slopes)
+    return {
+        H: high,
+        eta: rate,
+        k: point["k"],
+        sigma: point["sigma"],
+        **ends(point, lambda x: made.gradient(0, x), rate),
+    }
 
-    return {H: high, eta: rate, k: point["k"], sigma: point["sigma"], **ends(point, slope, rate)}
 
+HALF_FLAT: Params = {
+    **dict.fromkeys(("H", "sigma"), 1.0),
+    **{name: np.zeros(1) for name in ("start", "centre", "knot", "left")},
+    "right": np.ones(1),
+    "step": 0.5,
+    "d": 1,
+    "k": 2,
+}
+"""A parabola on one side, from its minimum: no bias is larger after two steps."""
 
 away = Norm(mean_sgd - gd)
 
@@ -83,11 +99,13 @@ claim = Claim(
         space=Space(
             {
                 **SPACE,
+                "centre": Real(-3, 3, shape=("d",)),
                 "knot": Real(-3, 3, shape=("d",)),
                 "left": Real(0, 1, shape=("d",)),
                 "right": Real(0, 1, shape=("d",)),
             }
         ),
         realise=realise,
+        begin=(HALF_FLAT,),
     ),
 )

@@ -115,5 +115,6 @@ claim = Claim(
         ),
     ),
     assumptions=(small,),
+    uses=("glasgow.lemma-b.5", "glasgow.lemma-b.9"),
     check=runs(1),
 )

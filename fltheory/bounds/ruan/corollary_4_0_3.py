@@ -225,7 +225,7 @@ claim = Claim(
             {
                 "tau_0": Real(1, 10),
                 "left": Real(1, 40),
-                "n_l": Real(0.01, 10, log=True),
+                "n_l": Real(0.01, 10, log=True, whole=True),
                 "apart": Real(0.1, 10, log=True),
                 "own": Real(1e-4, 10, log=True),
                 "start": Real(-3, 3),

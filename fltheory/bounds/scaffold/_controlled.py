@@ -10,7 +10,14 @@ one of :math:`N` is sampled, one local step, no noise. With :math:`x` for :math:
 :math:`c_i^0` are equal, so that clients are exchangeable and all second moments follow from four:
 :math:`\mathbb Ex^2`, :math:`\mathbb Exc_i`, :math:`\mathbb Ec_i^2`, :math:`\mathbb Ec_ic_j`. :math:`c_i^0` may be
 such that :math:`\mathbb E[c_i^{r-1}]` vanishes: control variates that are wrong in every outcome, and right on
-average. Certificates of statements about them are about one round from any model and control variates that have two
+average.
+
+:func:`second`: any number of clients of that kind, all of them with control variates that are off by the same, and the
+second round. In the first one whoever is sampled gets the same model and the right control variate, so that
+afterwards a share :math:`S/N` of them is right about the start and the others are what they were. All is known in
+closed form.
+
+Certificates of statements about them are about one round from any model and control variates that have two
 outcomes: both sides of a lemma that takes expectations outside are linear in the law of the state, so that it holds for
 all laws if it holds for those.
 """
@@ -32,25 +39,26 @@ TWO: dict[str, Parameter] = {
     "outcomes": Integer(2, 2),
     "starts": Real(-3, 3, shape=("outcomes", "d")),
     "controls": Real(-3, 3, shape=("outcomes", "N", "d")),
+    "unrest": Real(-3, 3, shape=("outcomes", "N", "d")),
 }
 SPACE = Space({**ROUND, **LATER})
 
 
-def rounds(largest: int, *, any_state: bool = False) -> Instances:
-    """Return the instances with effective steps of at most one over ``largest`` times the smoothness.
+def rounds(largest: int, *, any_state: bool = False, longer: int = 1) -> Instances:
+    """Return the instances with effective steps of at most ``longer`` over ``largest`` times the smoothness.
 
     If ``any_state``, certificates are about a round from any model and control variates with two outcomes, which many
     rounds may lead to or not.
     """
-    realise = _realise(largest)
+    realise = _realise(largest, longer)
     within = Instances(space=Space({**NOISY, **TWO}), realise=realise) if any_state else None
     return Instances(space=SPACE, realise=realise, within=within)
 
 
-def _realise(largest: int) -> Callable[[Params], dict[str, Any]]:
+def _realise(largest: int, longer: int) -> Callable[[Params], dict[str, Any]]:
     def realise(point: Params) -> dict[str, Any]:
         made = federation(point)
-        size = point["step"] / (largest * made.beta)
+        size = longer * point["step"] / (largest * made.beta)
         eta_l = size / (point["K"] * point["eta_g"])
         goal = made.gradients(made.x_star[None])[0]
         state = _any_state(point, goal) if "outcomes" in point else begin(point, goal + point["control"])
@@ -70,8 +78,11 @@ def _realise(largest: int) -> Callable[[Params], dict[str, Any]]:
             "gap": state.mean(made.gap(state.x)),
             "drift": state.mean(moved),
             "lag": _lag(state, goal) * made.share,
-            "full_lag": state.mean(made.squares(state.c - goal[None])),
             "lag_next": _lag(after, goal) * made.share,
+            "calm_lag": state.mean(made.squares(state.calm - goal[None])),
+            "calm_lag_next": after.mean(made.squares(after.calm - goal[None])),
+            "restless_sq": state.mean(made.squares(state.c - state.calm)),
+            "dependence": 0,
             "moved_sq": after.mean((moves * moves).sum(axis=1)),
         }
 
@@ -81,7 +92,8 @@ def _realise(largest: int) -> Callable[[Params], dict[str, Any]]:
 def _any_state(point: Params, goal: Any) -> State:
     """Return any model and control variates, in outcomes of the same probability."""
     count = int(point["outcomes"])
-    return State(np.array([ratio(point, 1, count)] * count), point["starts"], goal[None] + point["controls"])
+    calm = goal[None] + point["controls"]
+    return State(np.array([ratio(point, 1, count)] * count), point["starts"], calm + point["unrest"], calm)
 
 
 def lasting(largest: int) -> Instances:
@@ -137,9 +149,63 @@ def _lasting(point: Params, *, largest: int) -> dict[str, Any]:
         "gap": beta * xx / 2,
         "drift": (eta / float(point["eta_g"])) ** 2 * direction,
         "lag": (beta * mean) ** 2,
-        "full_lag": beta**2 * cc,
         "lag_next": (beta * ((1 - share) * mean + share * at)) ** 2,
+        "calm_lag": beta**2 * cc,
+        "calm_lag_next": beta**2 * (share * xx + (1 - share) * cc),
+        "restless_sq": 0.0,
+        "dependence": 0,
         "moved_sq": eta**2 * direction,
+    }
+
+
+def second(largest: int) -> Instances:
+    """Return second rounds, with effective steps of at most one over ``largest`` times the smoothness."""
+    return Instances(
+        space=Space(
+            {
+                "N": Integer(2, 100),
+                "S": Integer(1, 99),
+                "beta": Real(0.1, 10, log=True),
+                "step": Real(0.1, 1),
+                "eta_g": Real(1, 10, log=True),
+                "start": Real(-3, 3),
+                "cancelled": Choice(("yes", "no")),
+                "control": Real(-3, 3),
+            }
+        ),
+        realise=functools.partial(_second, largest=largest),
+        method=Method.EXACT,
+    )
+
+
+def _second(point: Params, *, largest: int) -> dict[str, Any]:
+    number, size, beta = point["N"], int(min(point["S"], point["N"] - 1)), point["beta"]
+    right, eta = ratio(point, size, number), point["step"] / largest
+    found = beta * point["start"]
+    first = -right * found / (1 - right) if point["cancelled"] == "yes" else point["control"]
+    x = (1 - eta) * point["start"]
+    apart_sq = right * (1 - right) * (found - first) ** 2
+    direction = beta**2 * x**2 + apart_sq
+    spread = ratio(point, number - size, size * (number - 1)) * apart_sq
+    mean, square = right * found + (1 - right) * first, right * found**2 + (1 - right) * first**2
+    return {
+        "N": number,
+        "S": size,
+        "K": 1,
+        "mu": beta,
+        "beta": beta,
+        "sigma_sq": 0 * beta,
+        "eta_g": point["eta_g"],
+        "eta_tilde": eta / beta,
+        "gap": beta * x**2 / 2,
+        "drift": (eta / beta / point["eta_g"]) ** 2 * direction,
+        "lag": mean**2,
+        "lag_next": ((1 - right) * mean + right * beta * x) ** 2,
+        "calm_lag": square,
+        "calm_lag_next": (1 - right) * square + right * beta**2 * x**2,
+        "restless_sq": 0 * beta,
+        "dependence": 0,
+        "moved_sq": (eta / beta) ** 2 * (beta**2 * x**2 + spread),
     }
 
 

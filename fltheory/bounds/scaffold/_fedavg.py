@@ -79,6 +79,7 @@ def known(point: Params, low: float, gap: float) -> dict[str, Any]:
         "eta_g": float(point["eta_g"]),
         "D": float(point["start"]),
         "error": gap,
+        "dependence": 0.0,
     }
 
 

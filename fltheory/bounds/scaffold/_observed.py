@@ -81,6 +81,7 @@ def constants(facts: Facts) -> dict[str, Any]:
         "G_sq": G_sq,
         "sigma_sq": float(np.max(known["sigma_sq"])),
         "eta_g": facts.keep("eta_g", _server_rate(facts), Origin.DECLARED, "server rate of the algorithm"),
+        "dependence": facts.keep("dependence", 0.0, Origin.DECLARED, "clients draw on their own, by the engines"),
         "D": facts.keep("D", distance, Origin.COMPUTED, "distance of the start"),
     }
 

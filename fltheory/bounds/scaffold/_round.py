@@ -4,8 +4,9 @@ Clients have separable functions with one kink of the derivative per coordinate,
 the minimiser of their mean is exact. The noise of client :math:`i` in step :math:`k` is :math:`\pm\sigma` along an
 axis, by a coin of its own, or there is none where outcomes would be too many. Certificates are about instances in which
 it is :math:`\pm` any vector (:data:`NOISY`), so that they are about any dimension. A state is a list of outcomes:
-probabilities ``(outcomes,)``, server models ``(outcomes, dim)``, control variates ``(outcomes, clients, dim)``. The
-drift
+probabilities ``(outcomes,)``, server models ``(outcomes, dim)``, control variates ``(outcomes, clients, dim)``, and
+the same without the noise of the gradients that they are means of: where a client has last been sampled, that noise is
+all that separates :math:`c_i` from :math:`\frac1K\sum_k\nabla f_i(y_{i,k-1})`. The drift
 
 .. math:: \mathcal E_r = \frac1{KN}\sum_{k=1}^K\sum_{i=1}^N\mathbb E\|y_{i,k}^r - x^{r-1}\|^2
 
@@ -40,13 +41,25 @@ lag = scalar(
     "control-lag before the round, of the expected control variates",
     domain="nonnegative",
 )
-full_lag = scalar(
-    "full_lag",
-    r"\mathcal C'_{r-1}",
-    "expected squared distance of the control variates from the gradients at the minimiser, mean over clients",
+lag_next = scalar("lag_next", r"\mathcal C_r", "control-lag after the round", domain="nonnegative")
+calm_lag = scalar(
+    "calm_lag",
+    r"\hat{\mathcal C}_{r-1}",
+    "control-lag before the round, of the control variates without their noise, in every outcome",
     domain="nonnegative",
 )
-lag_next = scalar("lag_next", r"\mathcal C_r", "control-lag after the round", domain="nonnegative")
+calm_lag_next = scalar(
+    "calm_lag_next",
+    r"\hat{\mathcal C}_r",
+    "control-lag after the round, of the control variates without their noise, in every outcome",
+    domain="nonnegative",
+)
+restless_sq = scalar(
+    "restless_sq",
+    r"\tfrac1N\sum_i\mathbb E\|c_i^{r-1} - \hat c_i^{r-1}\|^2",
+    "mean over clients of the variance of the noise in their control variates",
+    domain="nonnegative",
+)
 
 CLIENTS: dict[str, Parameter] = {
     "d": Integer(1, 2),
@@ -83,11 +96,12 @@ NOISY: dict[str, Parameter] = {
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Outcomes: their probabilities, models, control variates."""
+    """Outcomes: their probabilities, models, control variates with and without noise."""
 
     chance: Any
     x: Any
     c: Any
+    calm: Any
 
     def mean(self, values: Any) -> Any:
         """Return the expectation of values, one per outcome on the first axis."""
@@ -155,42 +169,49 @@ def _push(point: Params, client: int, step: int) -> Any:
     return point["sigma"] * (np.arange(axes) == (client + step) % axes).astype(int)
 
 
-def advance(point: Params, made: PointClients, state: State, eta_l: Any, *, controlled: bool) -> tuple[State, Any]:
+def advance(
+    point: Params, made: PointClients, state: State, eta_l: Any, *, controlled: bool, common: bool = False
+) -> tuple[State, Any]:
     """Return the state after a round with the drift of the round, per outcome of the state before.
 
-    ``controlled`` is SCAFFOLD with option II, else FedAvg.
+    ``controlled`` is SCAFFOLD with option II, else FedAvg. If ``common``, all clients have the same noise.
     """
     steps, size = point["K"], sampled(point)
     patterns = np.array(list(itertools.product((-1, 1), repeat=steps)) if variance(point) != 0 else [(0,) * steps])
     centre = state.c.sum(axis=1) * made.share
-    ends, means, drift = [], [], 0
+    ends, means, calm_means, drift = [], [], [], 0
     for i in range(made.number):
         y = np.repeat(state.x[:, None], len(patterns), axis=1)
-        total = 0 * y
+        total, calm_total = 0 * y, 0 * y
         for k in range(steps):
             g = made.functions.gradient(i, y)
-            g = g + patterns[None, :, k, None] * _push(point, i, k)
+            calm_total = calm_total + g
+            g = g + patterns[None, :, k, None] * _push(point, 0 if common else i, k)
             total = total + g
             y = y - eta_l * (g + (centre - state.c[:, i])[:, None] if controlled else g)
             away = y - state.x[:, None]
             drift = drift + (away * away).sum(axis=2).sum(axis=1) / len(patterns)
         ends.append(y)
         means.append(total / steps)
+        calm_means.append(calm_total / steps)
     subsets = list(itertools.combinations(range(made.number), size))
-    chances, models, controls = [], [], []
+    chances, models, controls, calm = [], [], [], []
+    drawn = [(p,) * size for p in range(len(patterns))] if common else []
+    drawn = drawn or list(itertools.product(range(len(patterns)), repeat=size))
     for subset in subsets:
-        for pattern in itertools.product(range(len(patterns)), repeat=size):
+        for pattern in drawn:
             moved = sum(ends[i][:, p] - state.x for i, p in zip(subset, pattern, strict=True))
-            c = state.c.copy()
+            c, quiet = state.c.copy(), state.calm.copy()
             for i, p in zip(subset, pattern, strict=True):
-                c[:, i] = means[i][:, p]
-            chances.append(state.chance / (len(subsets) * len(patterns) ** size))
+                c[:, i], quiet[:, i] = means[i][:, p], calm_means[i][:, p]
+            chances.append(state.chance / (len(subsets) * len(drawn)))
             models.append(state.x + point["eta_g"] * moved / size)
             controls.append(c)
-    after = State(np.concatenate(chances), np.concatenate(models), np.concatenate(controls))
+            calm.append(quiet)
+    after = State(*(np.concatenate(parts) for parts in (chances, models, controls, calm)))
     return after, drift / steps * made.share
 
 
 def begin(point: Params, controls: Any) -> State:
-    """Return the one outcome at the start."""
-    return State(np.array([ratio(point, 1, 1)]), point["start"][None], controls[None])
+    """Return the one outcome at the start, where control variates have no noise."""
+    return State(np.array([ratio(point, 1, 1)]), point["start"][None], controls[None], controls[None])

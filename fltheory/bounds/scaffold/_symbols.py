@@ -6,7 +6,11 @@ Rounds are :math:`r = 1, \dots, R`, clients :math:`i`, local steps :math:`k = 1,
 
 from __future__ import annotations
 
+from sympy import Eq
+
+from fltheory.bounds.claim import Assumption
 from fltheory.bounds.quantities import scalar
+from fltheory.problems.problem import Origin
 
 beta = scalar("beta", r"\beta", "smoothness of every client's objective", domain="positive")
 R = scalar("R", "R", "number of rounds", domain="integer>=0")
@@ -21,3 +25,10 @@ eta_max = scalar("eta_max", r"\eta_{\max}", "largest step that is allowed", doma
 eta_g = scalar("eta_g", r"\eta_g", "global step-size", domain="positive")
 eta_l = scalar("eta_l", r"\eta_l", "local step-size", domain="nonnegative")
 step = scalar("eta_tilde", r"\tilde\eta", "effective step-size of a round", domain="nonnegative")
+dependence = scalar("dependence", r"\rho_\zeta", "correlation of the noises of two clients", domain="nonnegative")
+
+INDEPENDENT = Assumption(
+    "noise independent over the clients (used by the proof, listed nowhere)",
+    Eq(dependence, 0, evaluate=False),
+    Origin.DECLARED,
+)

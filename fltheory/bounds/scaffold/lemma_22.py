@@ -7,7 +7,11 @@ For the update (28) with :math:`\eta \le \max\bigl(\frac1{2\delta K}, \frac1\bet
 
 the latter (form ``published@strongly-convex``) for strongly convex functions. The factor :math:`\eta^2` of the proof is
 lost, so that for small smoothness and large steps both fail; and the larger of the two steps lets the noise grow with
-every step, where the proof uses both limits.
+every step, where the proof uses both limits. With the factor, and min in place of max, as the lines of the proof show
+(the statement of Lemma 23 and its proof differ in the same way), both are true: forms ``published@squared-step`` and
+``published@squared-step-strongly-convex``.
+
+**What the proof uses.** The noises of two clients are independent; all products of two noises vanish.
 
 **Derivation of the corrected form.** The noise of step :math:`k` reaches :math:`x^r` as :math:`\frac\eta N(I -
 \eta A_i)^{K-k}\zeta_{i,k}`, and all of them are uncorrelated, so that
@@ -206,11 +210,27 @@ claim = Claim(
             check=strong,
         ),
         Form(
+            variant="published@squared-step",
+            statement=Le(expected, at_mean + 3 * K * beta * eta**2 * sigma_sq / N),
+            assumptions=(both, *noisy, near),
+            check=instances(strongly=False, certified=True),
+            intended=("published",),
+            note="with the squared step of the proof, and the smaller of both limits",
+        ),
+        Form(
+            variant="published@squared-step-strongly-convex",
+            statement=Le(expected, at_mean + beta * eta**2 * sigma_sq / N * shrunk),
+            assumptions=(Assumption("step", Le(eta, 1 / beta), Origin.DECLARED), *noisy, convex),
+            check=instances(strongly=True, certified=True),
+            intended=("published@strongly-convex",),
+            note="with the squared step of the proof, and the smaller of both limits",
+        ),
+        Form(
             variant="corrected",
             statement=Le(expected, at_mean + e / 2 * K * beta * eta**2 * sigma_sq / N),
             assumptions=(both, *noisy, near),
             check=instances(strongly=False, certified=True),
-            note="with the squared step, and the smaller of both limits",
+            note="the same with the constant that the proof gives",
         ),
         Form(
             variant="sharp@strongly-convex",

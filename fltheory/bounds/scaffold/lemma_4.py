@@ -11,8 +11,8 @@ and for conditional means :math:`\mathbb E[\Xi_i \mid \Xi_{i-1}, \dots, \Xi_1] =
 .. math:: \mathbb E\Bigl\|\sum_{i=1}^\tau\Xi_i\Bigr\|^2 \le 2\Bigl\|\sum_{i=1}^\tau\xi_i\Bigr\|^2 + 2\tau\sigma^2 .
 
 The first is true and attained by equal centred variables. In the second :math:`\xi_i` is random, as the printed proof
-says itself, and the right-hand side has no expectation: taken outcome by outcome it fails where earlier variables make
-the conditional means cancel in one outcome and add up in another.
+says itself, and the right-hand side has lost its expectation: taken outcome by outcome it fails where earlier variables
+make the conditional means cancel in one outcome and add up in another.
 
 **Derivation of the corrected form.** With :math:`A = \sum_i\xi_i` and :math:`M = \sum_i(\Xi_i - \xi_i)`,
 :math:`\mathbb E\|A + M\|^2 \le 2\,\mathbb E\|A\|^2 + 2\,\mathbb E\|M\|^2`, and :math:`\mathbb E\|M\|^2 = \sum_i\mathbb
@@ -115,6 +115,7 @@ claim = Claim(
             statement=Le(left, 2 * together + 2 * count * sigma_sq),
             assumptions=(spread,),
             check=differences,
+            intended=("published@conditional",),
             note="expectation on both sides",
         ),
         Form(

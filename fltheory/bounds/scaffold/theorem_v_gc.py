@@ -22,7 +22,7 @@ from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind, Sweep, Sweeps
 from fltheory.bounds.scaffold._fedavg import NOISY, QUIET, STILL, D, M_sq, error, general, instances
 from fltheory.bounds.scaffold._observed import observed
-from fltheory.bounds.scaffold._symbols import B_sq, G_sq, K, R, S, beta
+from fltheory.bounds.scaffold._symbols import INDEPENDENT, B_sq, G_sq, K, R, S, beta
 from fltheory.bounds.scaffold.theorem_v_sc import variance
 from fltheory.problems.problem import Origin
 
@@ -46,7 +46,7 @@ claim = Claim(
             where=(variance,),
         ),
     ),
-    assumptions=(Assumption("rounds", Ge(R, 1), Origin.DECLARED),),
+    assumptions=(Assumption("rounds", Ge(R, 1), Origin.DECLARED), INDEPENDENT),
     uses=("scaffold.lemma-2", "scaffold.lemma-7", "scaffold.lemma-8"),
     check=Sweeps(
         instances=instances(general),

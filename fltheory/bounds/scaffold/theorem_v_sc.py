@@ -29,7 +29,7 @@ from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind, Sweep, Sweeps
 from fltheory.bounds.scaffold._fedavg import NOISY, QUIET, D, M_sq, ell, error, instances, strongly_convex
 from fltheory.bounds.scaffold._observed import observed
-from fltheory.bounds.scaffold._symbols import B_sq, G_sq, K, R, S, beta, eta_g, sigma_sq
+from fltheory.bounds.scaffold._symbols import INDEPENDENT, B_sq, G_sq, K, R, S, beta, eta_g, sigma_sq
 from fltheory.bounds.symbols import N, mu
 from fltheory.problems.problem import Origin
 
@@ -58,7 +58,7 @@ claim = Claim(
             note="a logarithm of beta D^2 over the error for the tilde",
         ),
     ),
-    assumptions=(Assumption("enough rounds", Ge(R, 8 * (1 + B_sq) * beta / mu), Origin.DECLARED),),
+    assumptions=(Assumption("enough rounds", Ge(R, 8 * (1 + B_sq) * beta / mu), Origin.DECLARED), INDEPENDENT),
     uses=("scaffold.lemma-1", "scaffold.lemma-7", "scaffold.lemma-8"),
     check=Sweeps(
         instances=instances(strongly_convex),

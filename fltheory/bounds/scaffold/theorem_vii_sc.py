@@ -15,8 +15,15 @@ With constants (form ``published@constants``), which is what the one-round progr
    \frac{12h\sigma^2}{KS}\Bigl(1 + \frac S{\eta_g^2}\Bigr), \qquad
    V_0 = \|x^0 - x^*\|^2 + \frac{9Nh^2}S\cdot\frac1N\sum_i\|c_i^0 - \nabla f_i(x^*)\|^2 .
 
-The lemmas behind it are false with sampled clients (:mod:`~fltheory.bounds.scaffold.lemma_11`,
-:mod:`~fltheory.bounds.scaffold.lemma_13`); the statement survived all runs here.
+**What the proof rests on.** Of the two readings of the control-lag, the one in which Lemmas 11 to 13 are true
+(:mod:`~fltheory.bounds.scaffold.lemma_11`, ``published@minibatches``) is the one with which the printed proof of Lemma
+14 goes through: in the sum of Lemma 11, of Lemma 12 times :math:`9\tilde\eta^2\frac NS`, of Lemma 13 and of Lemma 5 the
+gap has the factor :math:`44\beta\tilde\eta^2 - \frac{49}{25}\tilde\eta \le -\tilde\eta`, the drift
+:math:`22\beta^2\tilde\eta^2 - \beta\tilde\eta \le 0`, the control-lag before the round
+:math:`\bigl(\frac{9\mu\tilde\eta N}{2S} - \frac13\bigr)\tilde\eta^2 \le 0` besides
+:math:`(1 - \frac{\mu\tilde\eta}2)9\tilde\eta^2\frac NS`, and the noise :math:`\frac{12\tilde\eta^2\sigma^2}{KS} +
+\frac{\tilde\eta^2\sigma^2}{K\eta_g^2}`. Summed with the weights :math:`w_r` this is the form with constants. The
+noises of two clients are independent, as in Lemma 7.
 
 Instances: two or three clients with quadratics of different curvature, all of them or one sampled, control variates
 that start at zero, noise from none to large; expectations by the exact engine. The rate is swept over rounds, noise,
@@ -30,14 +37,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sympy import Le, Min, exp, log
+from sympy import Le, Max, Min, exp, log
 
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.bounds.algebra import BigO, Env
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Kind, Sweep, Sweeps
 from fltheory.bounds.quantities import scalar
-from fltheory.bounds.scaffold._observed_scaffold import observed
-from fltheory.bounds.scaffold._symbols import K, R, S, beta, eta_g, sigma_sq, step
+from fltheory.bounds.scaffold._observed_scaffold import observed, observed_rate
+from fltheory.bounds.scaffold._symbols import INDEPENDENT, K, R, S, beta, eta_g, sigma_sq, step
 from fltheory.bounds.space import Integer, Params, Real, Space
 from fltheory.bounds.symbols import N, mu
 from fltheory.participation import Participation
@@ -148,6 +155,7 @@ def quantities(point: Params, run: Experiment, trajectories: Trajectories) -> En
         "start_sq": float(((made.start - w_star) ** 2).sum()),
         "off_sq": float((goal**2).sum(axis=1).mean()),
         "W_R": weights.cumsum(),
+        "dependence": 0.0,
         "error": (weights * gaps[:-1]).cumsum() / weights.cumsum(),
     }
 
@@ -175,6 +183,10 @@ base: dict[str, Any] = {
 }
 alike = {**base, "sigma": 1e6, "start": 1.0, "spread": np.zeros(2)}
 
+SMALL = Assumption("step", Le(step, Min(1 / (81 * beta), S / (15 * mu * N))), Origin.DECLARED)
+LARGE = Assumption("global step", Le(1, eta_g), Origin.DECLARED)
+LONG = Assumption("enough rounds", Le(Max(162 * beta / mu, 30 * N / S), R), Origin.DECLARED)
+
 claim = Claim(
     id="scaffold.theorem-vii-sc",
     kind=Kind.RATE,
@@ -197,6 +209,8 @@ claim = Claim(
                     ),
                 ),
             ),
+            assumptions=(SMALL, LARGE, INDEPENDENT, LONG),
+            observation=observed_rate,
             note="one logarithm of what the start shrinks by for the tilde",
         ),
         Form(
@@ -206,10 +220,7 @@ claim = Claim(
             note="with the constants that the one-round progress of the appendix unrolls to",
         ),
     ),
-    assumptions=(
-        Assumption("step", Le(step, Min(1 / (81 * beta), S / (15 * mu * N))), Origin.DECLARED),
-        Assumption("global step", Le(1, eta_g), Origin.DECLARED),
-    ),
+    assumptions=(SMALL, LARGE, INDEPENDENT),
     uses=(
         "scaffold.lemma-1",
         "scaffold.lemma-5",

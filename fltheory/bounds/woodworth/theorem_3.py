@@ -17,9 +17,11 @@ to (200) (form ``published@first-term``); the second one is called classical.
 **Where it fails.** With (11) nothing is lost along the flat axis for vanishing :math:`\lambda`, so that step sizes of
 the order of :math:`\frac{\log(KR)}{HKR}` reach an error of the order of :math:`(KR)^{-1}`. On the problem of the
 appendix, without variance along the flat axis, the same step sizes reach the first term and :math:`\frac{\sigma^2}
-{HKR}`, so that the second term is wrong for one machine and many steps. And on any problem a step size close to zero
-reaches :math:`\frac H2B^2`, while the second term grows with :math:`\sigma` without bound: it needs an :math:`HB^2`
-like the first one.
+{HKR}`, so that the second term is wrong for one machine and many steps. As both are problems of which the theorem
+only says that some exist, what refutes it is extreme noise: on any problem a step size close to zero reaches
+:math:`\frac H2B^2`, while the second term grows with :math:`\sigma` without bound; it has lost the :math:`HB^2` of the
+first one. Form ``published@moderate-noise`` is the theorem for :math:`\sigma \le HB\sqrt{MKR}`, where that makes no
+difference; it holds on the problem of the corrected form.
 
 **Derivation of the corrected form.** The problem has a fourth axis :math:`\frac\nu2(x_4-b)^2`, with half of the
 variance of the noise along the third and along the fourth axis, and :math:`b = \frac B2`. Let :math:`T = KR`.
@@ -53,14 +55,18 @@ Source: Woodworth et al., 2020, Theorem 3, page 6, and (119) to (200) of the sup
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sympy import Ge, Le, Min, Rational, sqrt
 
+from fltheory.algorithms.fedavg import FedAvg
+from fltheory.bounds import hard_problems
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
+from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Integer, Parameter, Params, Real, Space
 from fltheory.bounds.woodworth._drift import rounds as drifted
@@ -124,6 +130,60 @@ def underestimated(point: Params, *, fourth: bool) -> dict[Any, Any]:
     return {**env, eta: step, error: gap}
 
 
+def about(facts: Facts) -> str:
+    """Return the setting in words; refuse other problems and algorithms."""
+    words = hard_problems.about_fedavg(facts)
+    hard_problems.bent_valley(facts)
+    return words
+
+
+def constants(facts: Facts) -> dict[str, Any]:
+    """Return what does not depend on the run.
+
+    The class has problems that are lambda-strongly convex: unless the user declares a smaller lambda, it is the
+    curvature of the flat axis.
+    """
+    known = hard_problems.bent_valley(facts)
+    return {
+        "M": facts.num_clients,
+        "K": facts.local_steps,
+        "R": facts.rounds,
+        "H": known["H"],
+        "B": known["distance"],
+        "sigma": known["sigma"],
+        "lam": facts.keep("lam", known["mu"], Origin.COMPUTED, "curvature of the flat axis"),
+    }
+
+
+def observed(facts: Facts) -> dict[str, Any]:
+    """Return what a run says at its end; the problem depends on the number of rounds."""
+    return {**constants(facts), "error": facts.curve("gap", first=facts.rounds)}
+
+
+def conditions(facts: Facts, *, divisor: float | None, fourth: bool) -> Sequence[Requirement]:
+    """Return what is assumed besides relations between symbols: the curvatures that the proof chooses."""
+    known = hard_problems.bent_valley(facts)
+    env = constants(facts)
+    found = [*hard_problems.everybody(facts), hard_problems.one_step_size(facts)]
+    if divisor is not None:
+        found.append(hard_problems.chosen("flat curvature mu", flat(env, divisor), known["mu"]))
+    if fourth:
+        found.append(hard_problems.chosen("fourth curvature nu", statistical(env), known["nu"]))
+    elif known["nu"] is not None:
+        found.append(Requirement("three axes", False, f"a fourth one, nu = {known['nu']:g}"))
+    return found
+
+
+def read(*, divisor: float | None = None, fourth: bool = False) -> Observation:
+    """Return how a form is read on an experiment."""
+    return Observation(
+        quantities=observed,
+        about=about,
+        conditions=partial(conditions, divisor=divisor, fourth=fourth),
+        algorithm=FedAvg,
+    )
+
+
 CLASS: dict[str, Parameter] = {
     "M": Integer(1, 20),
     "H": Real(0.1, 10, log=True),
@@ -171,17 +231,27 @@ claim = Claim(
     title="lower bound for local SGD with equal machines",
     citation=Citation("woodworth", "Theorem 3"),
     forms=(
-        Form(statement=Le(printed, BigO(error)), note="the problem (11)"),
+        Form(statement=Le(printed, BigO(error)), observation=read(), note="the problem (11)"),
         Form(
             variant="published@appendix",
             statement=Le(printed, BigO(error)),
             check=law(chosen=True),
+            observation=read(divisor=3072.0),
             note="the problem (119), with the flat curvature that the proof chooses after K and R",
+        ),
+        Form(
+            variant="published@moderate-noise",
+            statement=Le(printed / 147456, error),
+            assumptions=(*any_step, Assumption("moderate noise", Le(noise, H * B**2), Origin.DECLARED)),
+            check=run(fourth=True),
+            note="noise that all gradients together average out, with a constant, on the problem of the corrected form",
+            intended=("published", "published@appendix"),
         ),
         Form(
             variant="published@first-term",
             statement=Le(Min(drift / 350, strong / 73728, H * B**2 / 384), error),
             check=run(fourth=False),
+            observation=read(divisor=3072.0),
             note="the first term on the problem (119), with the constants of the proof",
         ),
         Form(
@@ -190,6 +260,7 @@ claim = Claim(
                 Min(drift / 533, strong / 147456, H * B**2 / 512) + Min(noise, strong_noise, H * B**2) / 32, error
             ),
             check=run(fourth=True),
+            observation=read(divisor=4608.0, fourth=True),
             note="H B^2 in both terms, with constants; on a problem that depends on K, R and M",
         ),
     ),

@@ -23,7 +23,7 @@ from fltheory.simulation.checkpoints import BlockCheckpoint, Checkpoint
 from fltheory.simulation.cost import require_memory, require_time
 from fltheory.simulation.engines import collapsed
 from fltheory.simulation.engines.terms import Terms
-from fltheory.simulation.experiment import Experiment
+from fltheory.simulation.experiment import Experiment, require_experiment
 from fltheory.simulation.provenance import provenance
 from fltheory.simulation.recording import Record, Recorder
 from fltheory.simulation.trajectories import Trajectories
@@ -96,10 +96,11 @@ def simulate(
     >>> simulate(experiment, engine="exact").gap.shape
     (1, 6)
     """
-    if not isinstance(experiment, Experiment):
-        raise arguments.fail("simulate", "experiment", "an fl.Experiment", experiment)
+    require_experiment("simulate", experiment)
     if not isinstance(record, Record | None):
         raise arguments.fail("simulate", "record", "an fl.Record, such as fl.Record(models=True)", record)
+    if not isinstance(checkpoint, Checkpoint | None):
+        raise arguments.fail("simulate", "checkpoint", "a Checkpoint of fltheory.simulation.checkpoints", checkpoint)
     engine = arguments.choice("simulate", "engine", engine, ENGINES)
     replicates = arguments.integer("simulate", "replicates", replicates, low=1)
     seed = arguments.integer("simulate", "seed", seed, low=0)

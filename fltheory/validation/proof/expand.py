@@ -119,6 +119,7 @@ class _Writer:
     sizes: Mapping[str, int]
     domains: dict[sp.Symbol, Domain] = field(default_factory=dict)
     functions: dict[Any, sp.Symbol] = field(default_factory=dict)
+    meant: dict[sp.Symbol, Any] = field(default_factory=dict)
     random: bool = False
 
     def relations(self, relation: Relational, over: tuple[Range, ...]) -> Iterator[Relational]:
@@ -144,10 +145,13 @@ class _Writer:
         return [sp.Eq(sum(self.chance(o) for o in range(OUTCOMES)), 1, evaluate=False)]
 
     def chance(self, outcome: int) -> sp.Symbol:
-        return self.symbol(f"{CHANCE.label.name}_{outcome}", Domain.PROBABILITY)
+        return self.symbol(f"{CHANCE.label.name}_{outcome}", Domain.PROBABILITY, (CHANCE.label.name, outcome))
 
-    def symbol(self, name: str, domain: Domain) -> sp.Symbol:
+    def symbol(self, name: str, domain: Domain, meant: Any) -> sp.Symbol:
+        """Return the symbol of a number; ``meant`` tells numbers apart that would have the same name."""
         made = sp.Symbol(name)
+        if self.meant.setdefault(made, meant) != meant:
+            raise Untranslatable(f"{name} would stand for two quantities")
         self.domains[made] = domain
         return made
 
@@ -167,7 +171,8 @@ class _Writer:
             if any(i < first for i, first in zip(at, quantity.first, strict=True)):
                 raise Untranslatable(f"{e} before the first member of its family")
             last = [outcome] if quantity.random else []
-            return self.symbol("_".join(map(str, (quantity.name, *at, *last))), quantity.domain)
+            name = "_".join(map(str, (quantity.name, *at, *last)))
+            return self.symbol(name, quantity.domain, (quantity.name, *at, *last))
         if isinstance(e, sp.Sum):
             return self.total(e, place, outcome)
         if isinstance(e, EE):
@@ -186,8 +191,10 @@ class _Writer:
             return parts[0] * parts[1]
         if isinstance(e, AppliedUndef):
             key = (e.func.__name__, *parts)
-            name = f"{e.func.__name__}_at_{len(self.functions)}"
-            return self.functions.setdefault(key, self.symbol(name, e.func.quantity.domain))
+            if key not in self.functions:
+                name = f"{e.func.__name__}_at_{len(self.functions)}"
+                self.functions[key] = self.symbol(name, e.func.quantity.domain, key)
+            return self.functions[key]
         if isinstance(e, BigO) or not isinstance(
             e, (sp.Add, sp.Mul, sp.Pow, sp.exp, sp.Max, sp.Min, sp.Abs, Pos, sp.binomial, sp.factorial)
         ):
@@ -204,7 +211,9 @@ class _Writer:
             return sp.Integer(self.sizes[e.name])
         if e.quantity.role is Role.INDEX:
             raise Untranslatable(f"the index {e.name} has no range")
-        return self.symbol(f"{e.name}_{outcome}" if e.quantity.random else e.name, e.quantity.domain)
+        if e.quantity.random:
+            return self.symbol(f"{e.name}_{outcome}", e.quantity.domain, (e.name, outcome))
+        return self.symbol(e.name, e.quantity.domain, e.name)
 
     def total(self, e: Any, place: Mapping[str, int], outcome: int) -> Any:
         body, *limits = e.args

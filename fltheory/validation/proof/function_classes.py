@@ -56,6 +56,10 @@ class Answers:
         Minimisers of weighted sums, and solutions of sub-problems, by what was asked.
     proximal
         For every regulariser by what was asked: proximal point, subgradient and value.
+    twins
+        In the plane, the symbol for the second coordinate of every vector; ``None`` along one coordinate.
+    told
+        Which client of a family has a function, so that two functions are not taken for one.
     """
 
     vectors: list[sp.Symbol] = field(default_factory=list)
@@ -64,6 +68,28 @@ class Answers:
     optima: dict[Any, Any] = field(default_factory=dict)
     pulled: dict[Any, tuple[Any, Pulled]] = field(default_factory=dict)
     proximal: dict[Any, dict[Any, tuple[Any, Any, Any]]] = field(default_factory=dict)
+    twins: dict[sp.Symbol, sp.Symbol] | None = None
+    told: dict[Any, tuple[Kinked, dict[Any, int]]] = field(default_factory=dict)
+
+    def along(self, row: Any) -> Any:
+        """Return the first coordinate of a vector, if the second one is its twin."""
+        entries = list(row)
+        if len(entries) != (1 if self.twins is None else 2):
+            raise Untranslatable("functions of a class are asked along one coordinate")
+        if self.twins is not None:
+            first, second = (sp.sympify(entry) for entry in entries)
+            twin = first.xreplace(self.twins)
+            if twin != second and sp.expand(twin - second) != 0:
+                raise Untranslatable("coordinates are not treated alike")
+        return entries[0]
+
+    def spread(self, entries: list[Any]) -> Any:
+        """Return rows of vectors whose first coordinates are given."""
+        made = np.empty((len(entries), 1 if self.twins is None else 2), dtype=object)
+        made[:, 0] = entries
+        if self.twins is not None:
+            made[:, 1] = [sp.sympify(entry).xreplace(self.twins) for entry in entries]
+        return made
 
     def at(self, family: Kinked, client: int, point: Any) -> tuple[Any, Any]:
         """Return gradient and value of a function at a point."""
@@ -76,9 +102,12 @@ class Answers:
     def function(self, family: Kinked, client: int) -> tuple[Any, Any, dict[Any, tuple[Any, Any]]]:
         """Return constants and known points of a function; its minimum 0 is at the centre."""
         key = _key(family, client)
+        _, clients = self.told.setdefault(id(family), (family, {}))
+        place = client % len(family.centre)
+        if clients.setdefault(key, place) != place:
+            raise Untranslatable("nothing tells two functions apart")
         if key not in self.seen:
-            if np.shape(family.centre)[-1] != 1:
-                raise Untranslatable("functions of a class are asked along one coordinate")
+            centre = sp.expand(self.along(family.centre[client]))
             slopes = [sp.sympify(side[client][0]) for side in (family.left, family.right)]
             if not all(slope.is_Rational for slope in slopes):
                 raise Untranslatable("slopes of a function that are not numbers")
@@ -86,7 +115,7 @@ class Answers:
             if low < 0 or low == high:
                 raise Untranslatable(f"no class of functions with slopes from {low} to {high}")
             zero = sp.Integer(0)
-            self.seen[key] = (low, high, {sp.expand(family.centre[client][0]): (zero, zero)})
+            self.seen[key] = (low, high, {centre: (zero, zero)})
         return self.seen[key]
 
     def optimum(self, family: Kinked, weights: Any, tilt: Any = 0) -> Any:
@@ -124,7 +153,7 @@ class Answers:
 
     def prox(self, psi: Regulariser, x: Any, scale: Any) -> Any:
         """Return the proximal point of a regulariser."""
-        if np.shape(psi.rotation) != (1, 1) or sp.sympify(psi.rotation[0][0]) != 1:
+        if self.twins is None and (np.shape(psi.rotation) != (1, 1) or sp.sympify(psi.rotation[0][0]) != 1):
             raise Untranslatable("regularisers are asked along one coordinate")
         if not (sp.sympify(scale).is_Rational and scale > 0):
             raise Untranslatable("the scale of a regulariser is not a positive number")
@@ -138,8 +167,11 @@ class Answers:
 
     def vector(self) -> sp.Symbol:
         """Return a new symbol for a vector."""
-        self.vectors.append(sp.Symbol(f"vector_{len(self.vectors)}"))
-        return self.vectors[-1]
+        made = sp.Symbol(f"vector_{len(self.vectors)}")
+        self.vectors.append(made)
+        if self.twins is not None:
+            self.twins[made] = twin(made)
+        return made
 
     def number(self) -> sp.Symbol:
         """Return a new symbol for a value."""
@@ -184,36 +216,37 @@ def _key(family: Kinked, client: int) -> tuple[Any, ...]:
     return tuple(sp.sympify(part[client][0]) for part in (family.centre, family.knot, family.left, family.right))
 
 
-def _column(entries: list[Any]) -> Any:
-    made = np.empty((len(entries), 1), dtype=object)
-    made[:, 0] = entries
-    return made
+def twin(symbol: sp.Symbol) -> sp.Symbol:
+    """Return the symbol for the second coordinate of a vector."""
+    return sp.Symbol(f"{symbol.name}'")
 
 
 @contextlib.contextmanager
-def any_functions() -> Iterator[Answers]:
-    """Let functions that are made meanwhile be any of their class."""
-    answers = Answers()
+def any_functions(twins: dict[sp.Symbol, sp.Symbol] | None = None) -> Iterator[Answers]:
+    """Let functions that are made meanwhile be any of their class; in the plane if second coordinates are given."""
+    answers = Answers(twins=twins)
+    column, along = answers.spread, answers.along
 
     def everywhere(w: Any, answer: Callable[[Any], Any]) -> Any:
         points = np.asarray(w, dtype=object)
         made = np.empty(points.shape[:-1], dtype=object)
         for place in np.ndindex(made.shape):
-            made[place] = answer(points[(*place, 0)])
+            made[place] = answer(along(points[place]))
         return made
 
     def gradient(self: Kinked, client: int, w: Any) -> Any:
-        return everywhere(w, lambda point: answers.at(self, int(client), point)[0])[..., None]
+        found = everywhere(w, lambda point: answers.at(self, int(client), point)[0])
+        return column(list(found.reshape(-1))).reshape((*found.shape, -1))
 
     def value(self: Kinked, client: int, w: Any) -> Any:
         return everywhere(w, lambda point: answers.at(self, int(client), point)[1])[()]
 
     def minimiser(self: Kinked, weights: Any) -> Any:
-        return _column([answers.optimum(self, weights)])[0]
+        return column([answers.optimum(self, weights)])[0]
 
     def gradients(self: Kinked, w: Any) -> Any:
         rows = np.broadcast_to(np.asarray(w, dtype=object), np.shape(self.centre))
-        return _column([answers.at(self, k, row[0])[0] for k, row in enumerate(rows)])
+        return column([answers.at(self, k, along(row))[0] for k, row in enumerate(rows)])
 
     def mean(self: Kinked, w: Any) -> Any:
         count = len(self.centre)
@@ -221,16 +254,16 @@ def any_functions() -> Iterator[Answers]:
 
     def elastic(self: Kinked, linear: Any, anchor: Any, *, pull: Any, l1: Any) -> Solved:
         anchors = np.broadcast_to(np.asarray(anchor, dtype=object), np.shape(self.centre))
-        both = [answers.elastic(self, k, linear[k][0], row[0], pull, l1) for k, row in enumerate(anchors)]
-        return Solved(_column([point for point, _ in both]), _column([sign for _, sign in both]))
+        both = [answers.elastic(self, k, along(linear[k]), along(row), pull, l1) for k, row in enumerate(anchors)]
+        return Solved(column([point for point, _ in both]), column([sign for _, sign in both]))
 
     def stationary(self: Kinked, tilt: Any = None) -> Any:
         count = len(self.centre)
-        total = 0 if tilt is None else count * tilt[0]
-        return _column([answers.optimum(self, [1] * count, total)])[0]
+        total = 0 if tilt is None else count * along(tilt)
+        return column([answers.optimum(self, [1] * count, total)])[0]
 
     def prox(self: Regulariser, x: Any, scale: Any) -> Any:
-        return _column([answers.prox(self, x[0], scale)])[0]
+        return column([answers.prox(self, along(x), scale)])[0]
 
     asked = {Kinked: (gradient, value, minimiser, gradients, mean, elastic, stationary), Regulariser: (prox,)}
     usual = [(owner, one.__name__, getattr(owner, one.__name__)) for owner, all_ in asked.items() for one in all_]

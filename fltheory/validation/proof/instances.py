@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -21,7 +22,7 @@ from fltheory.bounds.quantities import Domain, Role
 from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Real, Space
 from fltheory.validation.evaluate import defined, sides_at
 from fltheory.validation.proof import expand
-from fltheory.validation.proof.intervals import Interval, decided
+from fltheory.validation.proof.intervals import Interval, decided, enclosure
 from fltheory.validation.proof.translate import Untranslatable
 
 MOST_PATHS = 64
@@ -84,6 +85,8 @@ def symbolic(space: Space, discrete: dict[str, Any]) -> tuple[ExactPoint, dict[s
         for at in np.ndindex(shape):
             # Real, so that SymPy knows that squares are not negative; nothing else is known.
             symbol = sp.Symbol("_".join([name.replace(" ", "_"), *map(str, at)]), real=True)
+            if symbol in ranges:
+                raise Untranslatable(f"{symbol} would stand for two parameters")
             array[at] = symbol
             ranges[symbol] = parameter
         point[name] = array if shape else array[()]
@@ -128,7 +131,9 @@ def paths(
         waiting += [[*answers, *([True] * (place - len(answers))), False] for place in new]
         taken = [*answers, *([True] * (len(asked) - len(answers)))]
         if result is not None:
-            yield result, tuple(one if yes else one.negated for one, yes in zip(asked, taken, strict=True))
+            # That two numbers differ is nothing that is used.
+            answered = [one if yes else one.negated for one, yes in zip(asked, taken, strict=True)]
+            yield result, tuple(one for one in answered if not isinstance(one, sp.Ne))
 
 
 @contextlib.contextmanager
@@ -145,6 +150,9 @@ def _answering(asked: list[Relational], answers: list[bool], ranges: Mapping[sp.
         if plain is not None:
             return plain
         opposite = one.negated.canonical
+        return asked_for(one, opposite)
+
+    def asked_for(one: Relational, opposite: Relational) -> bool:
         if one not in known:
             if len(asked) >= DEEPEST:
                 raise Untranslatable(f"more than {DEEPEST} comparisons")
@@ -153,13 +161,65 @@ def _answering(asked: list[Relational], answers: list[bool], ranges: Mapping[sp.
             known[one], known[opposite] = yes, not yes
         return known[one]
 
+    def vanishes(difference: Any) -> bool:
+        found = enclosure(difference, ranges)
+        if found is not None and not found[0] <= 0 <= found[1]:
+            return False
+        return asked_for(sp.Eq(difference, 0, evaluate=False), sp.Ne(difference, 0, evaluate=False))
+
     Relational.__bool__ = answer
     Relational.__nonzero__ = answer
     try:
-        yield
+        with _comparing(vanishes):
+            yield
     finally:
         Relational.__bool__ = usual
         Relational.__nonzero__ = usual
+
+
+_OWN = ("sympy", "mpmath", "fltheory.validation")
+"""Modules in which symbols are compared as what they are, not as the numbers that they stand for."""
+
+
+@contextlib.contextmanager
+def _comparing(vanishes: Callable[[Any], bool]) -> Iterator[None]:
+    """Ask whether numbers are equal, or zero, where code does: SymPy would say no of symbols, whatever they are."""
+    equal, unequal = sp.Expr.__eq__, sp.Expr.__ne__
+
+    def asked(one: Any, other: Any) -> Any:
+        """Return the difference that decides; ``None`` where expressions are meant, not numbers."""
+        caller = sys._getframe(2).f_globals.get("__name__", "")
+        if caller.startswith(_OWN) or not isinstance(other, sp.Expr | int | float):
+            return None
+        difference = sp.expand(one - other)
+        return difference if _of_instances(difference) else None
+
+    def eq(one: Any, other: Any) -> Any:
+        found = equal(one, other)
+        difference = None if found is True else asked(one, other)
+        return found if difference is None else vanishes(difference)
+
+    def ne(one: Any, other: Any) -> Any:
+        found = unequal(one, other)
+        difference = None if found is False else asked(one, other)
+        return found if difference is None else not vanishes(difference)
+
+    def truth(one: Any) -> bool:
+        if sys._getframe(1).f_globals.get("__name__", "").startswith(_OWN) or not _of_instances(one):
+            return True
+        return not vanishes(sp.expand(one))
+
+    sp.Expr.__eq__, sp.Expr.__ne__, sp.Expr.__bool__ = eq, ne, truth
+    try:
+        yield
+    finally:
+        # SymPy's own methods are those of a class further up.
+        del sp.Expr.__eq__, sp.Expr.__ne__, sp.Expr.__bool__
+
+
+def _of_instances(expression: Any) -> bool:
+    """Return whether there are symbols for parameters in an expression, not only those of a statement."""
+    return any(type(symbol) is sp.Symbol for symbol in expression.free_symbols)
 
 
 def statements(
@@ -228,21 +288,30 @@ def relations(relation: Relational, over: Any, values: Any) -> list[Relational]:
 
 def declared(form: Form, values: Any) -> Iterator[Relational]:
     """Yield what the declarations say about the numbers of an instance."""
+    for several in declared_by_quantity(form, values):
+        yield from several
+
+
+def declared_by_quantity(form: Form, values: Any) -> Iterator[Iterator[Relational]]:
+    """Yield the same, for one quantity after the other."""
     for quantity in form.quantities():
         value = values.get(quantity.name)
         if quantity.role is Role.FUNCTION or value is None or quantity.domain is Domain.REAL or callable(value):
             continue
-        if not isinstance(value, sp.Expr | int | np.ndarray | list):
+        if isinstance(value, sp.Expr | int | np.ndarray | list):
+            yield _within(quantity.domain, np.ravel(np.asarray(value, dtype=object)))
+
+
+def _within(domain: Domain, entries: Any) -> Iterator[Relational]:
+    for entry in entries:
+        if hasattr(entry, "__getitem__"):  # members of a defined family, which SymPy would count for ever
             continue
-        for entry in np.ravel(np.asarray(value, dtype=object)):
-            if hasattr(entry, "__getitem__"):  # members of a defined family, which SymPy would count for ever
-                continue
-            expression = sp.sympify(entry)
-            if not expression.free_symbols:
-                continue
-            if quantity.domain is Domain.POSITIVE:
-                yield sp.Gt(expression, 0, evaluate=False)
-            elif quantity.domain.low is not None:
-                yield sp.Ge(expression, quantity.domain.low, evaluate=False)
-            if quantity.domain.high is not None:
-                yield sp.Le(expression, quantity.domain.high, evaluate=False)
+        expression = sp.sympify(entry)
+        if not expression.free_symbols:
+            continue
+        if domain is Domain.POSITIVE:
+            yield sp.Gt(expression, 0, evaluate=False)
+        elif domain.low is not None:
+            yield sp.Ge(expression, domain.low, evaluate=False)
+        if domain.high is not None:
+            yield sp.Le(expression, domain.high, evaluate=False)

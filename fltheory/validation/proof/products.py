@@ -118,6 +118,8 @@ def _product(sequent: Sequent, term: Mapping[str, Any]) -> tuple[Any, bool]:
 
 def _read(ring: Any, stored: Sequence[Any]) -> Any:
     """Return a polynomial from its stored terms."""
+    if any(power < 0 for _, monomial in stored for power in monomial):
+        raise ValueError("a negative power")  # the ring would take it, and divide by what may be zero
     return ring.from_dict({tuple(monomial): _rational(value) for value, monomial in stored})
 
 

@@ -14,8 +14,10 @@ from fltheory.bounds.claim import Form, Instances
 from fltheory.bounds.quantities import Domain
 from fltheory.validation.proof import expand, instances, products, quadratic, smt
 from fltheory.validation.proof.certificate import Certificate, Hypotheses, statement_digest
+from fltheory.validation.proof.counterexamples import refuted
 from fltheory.validation.proof.sequent import Sequent
 from fltheory.validation.proof.translate import Untranslatable, sequents
+from fltheory.validation.proof.vacuous import vacuous
 from fltheory.validation.proof.worst_case import WorstCase
 from fltheory.validation.verdict import Strength
 
@@ -219,7 +221,10 @@ def attempt(
             proved, parts = _settled(prover, form, hypotheses, scopes, now + (end - now) / (len(able) - place))
         except Untranslatable:
             continue
-        if proved and len(proved) >= prover.required(scopes):
+        about = _about(prover, form, hypotheses, proved)
+        if about and len(proved) >= prover.required(scopes):
+            if prover.strength is not Strength.PROVED and refuted(form, hypotheses):
+                return None
             return Certificate(
                 id=id_,
                 variant=form.variant,
@@ -227,7 +232,7 @@ def attempt(
                 prover=prover.name,
                 strength=prover.strength,
                 scope=proved,
-                words=prover.words(form, hypotheses, proved),
+                words=prover.words(form, hypotheses, about),
                 parts=parts,
             )
     return None
@@ -307,7 +312,10 @@ REPLAY_SECONDS = 60.0
 
 
 def replay(certificate: Certificate, form: Form, hypotheses: Hypotheses, *, seconds: float = REPLAY_SECONDS) -> str:
-    """Check a certificate without searching; return why it proves nothing, or an empty string if it does."""
+    """Check a certificate without searching; return why it proves nothing, or an empty string if it does.
+
+    What a certificate says that it covers are the cases in which assumptions can be fulfilled.
+    """
     if certificate.statement != statement_digest(form, hypotheses):
         return "the certificate is about another statement"
     prover = next((one for one in PROVERS if one.name == certificate.prover), None)
@@ -322,8 +330,6 @@ def replay(certificate: Certificate, form: Form, hypotheses: Hypotheses, *, seco
         return "the certificate has too few cases"
     if list(certificate.scope) != [dict(scope) for scope in allowed[: len(certificate.scope)]]:
         return "the certificate is about other sizes"
-    if certificate.words != prover.words(form, hypotheses, list(certificate.scope)):
-        return "the certificate says that it covers something else"
     for scope, parts in zip(certificate.scope, certificate.parts, strict=True):
         try:
             problems = prover.problems(form, hypotheses, scope)
@@ -335,7 +341,19 @@ def replay(certificate: Certificate, form: Form, hypotheses: Hypotheses, *, seco
             why = _refused(problem, part, prover.means, seconds)
             if why:
                 return why
+    about = _about(prover, form, hypotheses, list(certificate.scope))
+    if not about:
+        return "the hypotheses contradict each other"
+    if certificate.words != prover.words(form, hypotheses, about):
+        return "the certificate says that it covers something else"
     return ""
+
+
+def _about(prover: Prover, form: Form, hypotheses: Hypotheses, scopes: Sequence[Scope]) -> list[Scope]:
+    """Return the cases of a certificate in which hypotheses do not contradict each other: what it is about."""
+    if prover.means != "polynomial":
+        return list(scopes)  # each has an instance
+    return [scope for scope in scopes if not vacuous(prover.problems(form, hypotheses, scope))]
 
 
 def _refused(problem: Sequent, part: Mapping[str, Any], means: str, seconds: float) -> str:

@@ -67,6 +67,8 @@ def sequents(hypotheses: Iterable[Relational], goal: Relational, domains: Mappin
     found = []
     for known, claimed in itertools.islice(_cases([*given], claim), MOST_CASES + 1):
         plain, exponentials = without_exponentials([*known, claimed])
+        for symbol in exponentials:
+            _new(symbol.name, {other.name for relation in (*known, claimed) for other in relation.free_symbols})
         relations, domain = _without_roots(plain, {**domains, **exponentials})
         found += list(_polynomial(relations[:-1], relations[-1], domain))
         if len(found) > MOST_CASES:
@@ -139,6 +141,7 @@ def _without_roots(
     """Return relations without roots, the defining equations of new symbols first, and the domains with those."""
     current = [_pulled(relation, domains) for relation in relations]
     domain = dict(domains)
+    taken = {symbol.name for relation in current for symbol in relation.free_symbols}
     powers: dict[sp.Symbol, int] = {}
     for power in set().union(*(relation.atoms(sp.Pow) for relation in current)):
         if isinstance(power.base, sp.Symbol) and power.exp.q > 1:
@@ -146,7 +149,7 @@ def _without_roots(
     swaps = {}
     for symbol, order in sorted(powers.items(), key=lambda item: str(item[0])):
         # A symbol with a root is itself a power of that root, whatever is said about it.
-        root = sp.Symbol(f"{symbol.name}_root", positive=True)
+        root = sp.Symbol(_new(f"{symbol.name}_root", taken), positive=True)
         swaps[symbol] = root**order
         domain[sp.Symbol(root.name)] = Domain.POSITIVE if domain.get(symbol) is Domain.POSITIVE else Domain.NONNEGATIVE
     current = [_plain(_swapped(relation, swaps)) for relation in current]
@@ -160,12 +163,19 @@ def _without_roots(
             return [*extra, *current], domain
         number += 1
         base, order = roots[0].base, int(roots[0].exp.q)
-        symbol = sp.Symbol(f"root_{number}")
+        symbol = sp.Symbol(_new(f"root_{number}", taken))
         domain[symbol] = Domain.NONNEGATIVE
         swap = {p: symbol ** int(p.exp * order) for p in found if p.base == base and order % p.exp.q == 0}
         current = [_swapped(relation, swap) for relation in current]
         extra = [_swapped(relation, swap) for relation in extra]
         extra.append(sp.Eq(symbol**order, base, evaluate=False))
+
+
+def _new(name: str, taken: set[str]) -> str:
+    """Return the name of a new symbol, if there is none of that name."""
+    if name in taken:
+        raise Untranslatable(f"{name} is the name of a quantity")
+    return name
 
 
 def _rational(expression: Any) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -25,11 +26,12 @@ from sympy.core.relational import Equality, Relational
 
 from fltheory.bounds.claim import Form, Instances, Rejected
 from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Real, Space
-from fltheory.validation.evaluate import defined
+from fltheory.validation.evaluate import defined, failing
 from fltheory.validation.proof import instances, relevant
 from fltheory.validation.proof.certificate import Hypotheses
 from fltheory.validation.proof.constants import below
-from fltheory.validation.proof.function_classes import Answers, any_functions
+from fltheory.validation.proof.coordinates import Twins, same_answers
+from fltheory.validation.proof.function_classes import Answers, any_functions, twin
 from fltheory.validation.proof.polynomials import Converter, NotPolynomial, longer
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 from fltheory.validation.proof.translate import Untranslatable
@@ -56,6 +58,9 @@ FEWEST = 3
 LARGEST_SIZE = 2
 """Largest number of clients, steps and the like."""
 
+MOST_DRAWN = 100
+"""Instances among which one that fulfils the assumptions is looked for."""
+
 MOST_PATHS = 20
 """Paths through the code of an instance."""
 
@@ -64,6 +69,9 @@ MOST_TERMS = 20000
 
 UNIT = "unit"
 """Symbol for the unit vector of one dimension."""
+
+_RESERVED = re.compile(rf"vector_\d+|value_\d+|{UNIT}")
+"""Names of answers of functions."""
 
 _FRACTIONS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
 """Places within the ranges of the parameters."""
@@ -91,7 +99,9 @@ class WorstCase:
         cases = _discrete(check.space)
         repeated = cases * -(-FEWEST // len(cases))
         scopes = [{**discrete, **_numbers(check.space, discrete, turn)} for turn, discrete in enumerate(repeated)]
-        made: list[Scope] = [scope for scope in scopes if _makes_instance(check, scope)]
+        made: list[Scope] = [
+            scope for scope in scopes if _makes_instance(check, scope) and _inhabited(form, hypotheses, check, scope)
+        ]
         if len(made) <= MOST_CASES:
             return made
         # Spread over all sizes, small ones first.
@@ -106,28 +116,46 @@ class WorstCase:
         check = _widest(hypotheses)
         if check is None:
             raise Untranslatable("no instances")
-        point, vectors, _ = _point(check.space, scope)
+        _, vectors, _ = _point(check.space, scope)
+        if len(set(vectors)) < len(vectors) or any(_RESERVED.fullmatch(vector.name) for vector in vectors):
+            raise Untranslatable("a symbol would stand for two vectors")
         found: list[Sequent] = []
-
-        def compute() -> tuple[list[Relational], list[Relational], Answers]:
-            with any_functions() as answers:
-                env = form.named(check.realise(point))
-                values = defined(form, env, exact=True)
-                known = list(instances.declared(form, values))
-                for assumption in hypotheses.assumptions:
-                    known += instances.relations(assumption.relation, assumption.over, values)
-                for premise in form.premises:
-                    known += instances.relations(premise, (), values)
-                goals = [r for one in form.relations for r in instances.relations(one, form.over, values)]
-            return known, goals, answers
-
-        for (known, goals, answers), conditions in instances.paths(compute, most=MOST_PATHS):
+        for (known, goals, answers), conditions in self._paths(form, hypotheses, check, scope):
             if relevant.count(answers) > relevant.MANY:
                 relevant.forget_others(answers, (*known, *goals, *conditions))
             found += _sequents(conditions, known, goals, answers, [*vectors, *answers.vectors], alone=self.alone)
         if not found:
             raise Untranslatable("there is no instance with these parameters")
         return found
+
+    def _paths(
+        self, form: Form, hypotheses: Hypotheses, check: Instances, scope: Scope
+    ) -> Iterator[tuple[tuple[list[Relational], list[Relational], Answers], tuple[Relational, ...]]]:
+        """Yield hypotheses, goals and answers along all paths, with the comparisons that lead there.
+
+        For vectors of any dimension the code is run in the plane too; hypotheses in which coordinates are not treated
+        alike are left out.
+        """
+        point, _, _ = _point(check.space, scope)
+        found = list(instances.paths(lambda: _read(form, hypotheses, check, point, None), most=MOST_PATHS))
+        if self.alone:
+            for (known, goals, answers), conditions in found:
+                yield ([*itertools.chain(*known)], [*itertools.chain(*goals)], answers), conditions
+            return
+        flat, second = _plane(check.space, scope)
+        plane = list(instances.paths(lambda: _read(form, hypotheses, check, flat, second), most=MOST_PATHS))
+        if len(plane) != len(found):
+            raise Untranslatable("the code compares coordinates")
+        for one, other in zip(found, plane, strict=True):
+            ((known, goals, answers), conditions), ((known_2, goals_2, answers_2), conditions_2) = one, other
+            twins = Twins(answers_2.twins or {}, answers.numbers)
+            if not same_answers(answers, answers_2) or not twins.alike(conditions, conditions_2):
+                raise Untranslatable("coordinates are not treated alike")
+            pairs = [*zip(goals, goals_2, strict=True)]
+            if not all(twins.alike(*pair) for pair in pairs):
+                raise Untranslatable("a relation that is not linear in inner products and values")
+            safe = [k for k, k_2 in zip(known, known_2, strict=True) if twins.alike(k, k_2)]
+            yield ([*itertools.chain(*safe)], [*itertools.chain(*goals)], answers), conditions
 
     def words(self, form: Form, hypotheses: Hypotheses, scopes: Sequence[Scope]) -> str:
         """Return sizes and parameters, one case after the other."""
@@ -138,6 +166,20 @@ class WorstCase:
         functions = any(quantity.role.value == "function" for quantity in form.quantities())
         vectors = "all vectors of one dimension" if self.alone else "all vectors of any dimension"
         return ("all functions of the class, " if functions else "") + f"{vectors}, at {cases}"
+
+
+def _read(
+    form: Form, hypotheses: Hypotheses, check: Instances, point: ExactPoint, twins: Mapping[Any, Any] | None
+) -> tuple[list[list[Relational]], list[list[Relational]], Answers]:
+    """Return hypotheses and goals of an instance, those of one statement together."""
+    with any_functions(None if twins is None else dict(twins)) as answers:
+        env = form.named(check.realise(point))
+        values = defined(form, env, exact=True)
+        known = [list(one) for one in instances.declared_by_quantity(form, values)]
+        known += [instances.relations(one.relation, one.over, values) for one in hypotheses.assumptions]
+        known += [instances.relations(premise, (), values) for premise in form.premises]
+        goals = [instances.relations(one, form.over, values) for one in form.relations]
+    return known, goals, answers
 
 
 def _widest(hypotheses: Hypotheses) -> Instances | None:
@@ -195,19 +237,46 @@ def _makes_instance(check: Instances, scope: Scope) -> bool:
     point, symbols, shapes = _point(check.space, scope)
     swap: dict[Any, Any] = {symbol: number % 7 - 3 for number, symbol in enumerate(symbols)}
     swap |= {symbol: parameter.at(0.5) for symbol, parameter in shapes.items()}
+    try:
+        check.realise(_in_floats(check.space, point, swap))
+    except Rejected:
+        return False
+    return True
+
+
+def _inhabited(form: Form, hypotheses: Hypotheses, check: Instances, scope: Scope) -> bool:
+    """Return whether there is an instance with these parameters that fulfils assumptions and premises."""
+    point, symbols, shapes = _point(check.space, scope)
+    rng = np.random.default_rng(0)
+    for _ in range(MOST_DRAWN):
+        # Assumptions about vectors are often about how long they are, so lengths differ, and many vectors are zero.
+        long, share = 10.0 ** rng.uniform(-2, 1), rng.choice((0.0, 0.3, 1.0))
+        names = {symbol.name.split("_")[0]: rng.uniform() < share for symbol in symbols}
+        swap: dict[Any, Any] = {s: long * rng.normal() * names[s.name.split("_")[0]] for s in symbols}
+        swap |= {symbol: parameter.at(rng.uniform()) for symbol, parameter in shapes.items()}
+        try:
+            env = form.named(check.realise(_in_floats(check.space, point, swap)))
+            values = defined(form, env)
+            if not any(failing(a.relation, a.over, values) for a in hypotheses.assumptions) and not any(
+                failing(premise, (), values) for premise in form.premises
+            ):
+                return True
+        except (Rejected, ArithmeticError):
+            continue
+    return False
+
+
+def _in_floats(space: Space, point: ExactPoint, swap: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a point with numbers in place of its symbols."""
     some: dict[str, Any] = {}
     for name, value in point.items():
-        if not isinstance(check.space.parameters[name], Real):
+        if not isinstance(space.parameters[name], Real):
             some[name] = value
         elif isinstance(value, np.ndarray):
             some[name] = np.array([float(swap.get(x, x)) for x in value.reshape(-1)]).reshape(value.shape)
         else:
             some[name] = float(value)
-    try:
-        check.realise(some)
-    except Rejected:
-        return False
-    return True
+    return some
 
 
 def _options(name: str, space: Space) -> list[Any]:
@@ -274,6 +343,32 @@ def _inside(parameter: Real, fraction: Fraction) -> Fraction:
 def _steepest(parameter: Real) -> Fraction:
     """Return the upper end of a range, as it is written."""
     return Fraction(str(parameter.high))
+
+
+def _plane(space: Space, scope: Scope) -> tuple[ExactPoint, dict[sp.Symbol, sp.Symbol]]:
+    """Return the point in the plane, with a twin for every vector, and slopes of functions on the other side."""
+    swapped = {**SLOPES, **{name: scope[name] for name in SLOPES if name in scope}}
+    if SLOPES.keys() <= space.parameters.keys():
+        swapped = dict(zip(SLOPES, reversed([swapped[name] for name in SLOPES]), strict=True))
+    point, vectors, shapes = _point(space, scope)
+    twins = {symbol: twin(symbol) for symbol in (*vectors, *shapes)}
+    made: dict[str, Any] = {**point, DIMENSION: 2}
+    for name, _ in _along(space):
+        if name in SLOPES:
+            first = np.full(np.shape(point[name]), sp.Rational(swapped[name]), dtype=object)
+            made[name] = _doubled(first, space, name, first)
+        else:
+            second = np.empty(np.shape(point[name]), dtype=object)
+            for at in np.ndindex(second.shape):
+                second[at] = twins[point[name][at]]
+            made[name] = _doubled(point[name], space, name, second)
+    return ExactPoint(made), twins
+
+
+def _doubled(first: Any, space: Space, name: str, second: Any) -> Any:
+    parameter = space.parameters[name]
+    assert isinstance(parameter, Real)
+    return np.concatenate([first, second], axis=parameter.shape.index(DIMENSION))
 
 
 def _point(space: Space, scope: Scope) -> tuple[ExactPoint, list[sp.Symbol], dict[sp.Symbol, Real]]:
@@ -346,6 +441,8 @@ def _sequents(
     facts = list(dict.fromkeys(facts))
     for relation in (part for one in goals for part in _without_norms(one)):
         goal = read(_stronger(relation))
+        if isinstance(relation, sp.Gt | sp.Lt):
+            goal = Fact(goal.polynomial, Sign.POSITIVE)  # as a hypothesis it may lose its strictness, as a goal not
         if _directed(goal, count):
             if goal.sign is not Sign.ZERO:
                 raise Untranslatable(f"a relation between coordinates: {relation}")

@@ -33,9 +33,9 @@ def test_real_refuses_what_is_no_finite_number(value):
 @pytest.mark.parametrize(
     ("limits", "value", "allowed"),
     [
-        ({"low": 0}, -1e-9, r"\[0, inf\]"),
-        ({"low": 0, "open_low": True}, 0, r"\(0, inf\]"),
-        ({"high": 1}, 1.1, r"\[-inf, 1\]"),
+        ({"low": 0}, -1e-9, r"\[0, inf\)"),
+        ({"low": 0, "open_low": True}, 0, r"\(0, inf\)"),
+        ({"high": 1}, 1.1, r"\(-inf, 1\]"),
         ({"low": 0, "high": 1, "open_high": True}, 1, r"\[0, 1\)"),
     ],
 )

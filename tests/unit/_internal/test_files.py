@@ -49,8 +49,9 @@ def test_a_step_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkey
         raise OSError(errno.ENOSPC, "no space left on device")
 
     monkeypatch.setattr(os, step, full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(OSError, match="no space") as raised:
         files.write_text(place, "new")
+    assert raised.value.filename == str(place)
     assert (place.read_text(), names(tmp_path)) == ("old", ["a.txt"])
 
 

@@ -276,3 +276,47 @@ def test_no_process_survives_its_parent(tmp_path, name):
         assert gone_by_themselves
         assert parent.stdout is not None
         assert parent.stdout.read() == b"", "nobody holds the pipe any more"
+
+
+DEAF_PARENT = """
+import ctypes, sys
+from pathlib import Path
+from fltheory._internal import executors, processes
+
+def deaf(place):
+    (Path(place) / "begun").touch()
+    ctypes.PyDLL(None).sleep(600)  # as a long compiled loop, which lets no other thread have a turn
+
+if __name__ == "__main__":
+    from deaf_parent import deaf
+    processes.expect(sys.argv[3:])
+    with executors.chosen(sys.argv[2], jobs=2) as executor, executors.running_on(executor):
+        list(processes.in_processes([(sys.argv[1],)] * 2, deaf, 2))
+"""
+
+SLOW_IMPORT = """
+import ctypes
+from pathlib import Path
+(Path(__file__).parent / "begun").touch()
+ctypes.PyDLL(None).sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and only Linux has the means")
+@pytest.mark.parametrize("given", [("processes",), ("processes", "slow_import"), ("dask",)], ids=" ".join)
+def test_processes_that_never_listen_end_with_their_parent(tmp_path, given):
+    if "dask" in given:
+        pytest.importorskip("distributed")
+    (tmp_path / "deaf_parent.py").write_text(DEAF_PARENT)
+    (tmp_path / "slow_import.py").write_text(SLOW_IMPORT)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    command = [sys.executable, tmp_path / "deaf_parent.py", tmp_path, *given]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as parent:
+        assert eventually((tmp_path / "begun").exists, 60)
+        others = children_of(parent.pid)
+        assert len(others) >= 2
+        parent.kill()
+    gone_by_themselves = eventually(lambda: not any(map(alive, others)))
+    for number in filter(alive, others):
+        os.kill(number, signal.SIGKILL)
+    assert gone_by_themselves

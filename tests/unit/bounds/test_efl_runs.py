@@ -211,7 +211,7 @@ def test_the_run_in_exact_arithmetic_is_that_of_the_algorithm(books):
 @pytest.mark.parametrize("books", ["000", "consistent"])
 def test_a_long_run_in_other_books_is_that_of_the_algorithm(books):
     point = {**theorem_1_compressed.twice, "T": 40}
-    found = theorem_1_compressed.realise_books(point, books=books)
+    found = theorem_1_compressed.realise_books(point, books=books, courses={})
     algorithm = EFL(elasticity=0.0, compression=0.5, bookkeeping="printed" if books == "000" else "consistent")
     observed = _runs.observe(point, algorithm)
     assert found["distance_sq"] == pytest.approx(observed.env["distance_sq"][20:].mean(), rel=CLOSE)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fltheory as fl
-from fltheory.bounds.glasgow import _bent, _fedavg
+from fltheory.bounds.glasgow import _bent, _fedavg, theorem_a_4
 from fltheory.bounds.glasgow.theorem_a_4 import drift
 from fltheory.bounds.li.figures import theorem_4 as settling
 from fltheory.bounds.scaffold.figures import theorem_vi as pulling
@@ -82,6 +82,21 @@ def test_bias_on_the_smooth_bend_settles_after_hundreds_of_steps():
     third = 1 / (4 * width)
     assert by_hand < 0.52 * 0.005 * u**3 * third * (steps - 1) / u  # what Theorem A.4 claims, printed
     assert by_hand > 5 * 0.005 * u**3 * third / u**2
+
+
+def test_a_flatter_bend_has_the_printed_bias_after_a_thousand_steps():
+    """Noise is narrow for a small third derivative, and log cosh t is t^2 / 2: two linear recursions, by hand."""
+    point = {"k": 1000, "more": 1, "H": 2.0, "sigma": 3.0, "share": 1e-3, "step": 1.0}
+    eta, third, smooth = 0.25, 1e-3 * 4 / (12 * 1001 * 3.0), 2.0 / np.sqrt(1001)
+    variance = mean = 0.0
+    for _ in range(1000):
+        mean = (1 - 0.75 * eta * smooth) * mean + eta * third / 2 * variance
+        variance = (1 - 0.75 * eta * smooth) ** 2 * variance + eta**2 * 9 / 3
+    env = theorem_a_4.realise(point, flatter=True)
+    assert env[theorem_a_4.bias] == pytest.approx(mean, rel=1e-4)
+    printed = 0.005 * eta**3 * 9 * third * 999 / (eta * 2.0)
+    assert env[theorem_a_4.bias] > 16 * printed
+    assert theorem_a_4.realise(point, flatter=False)[theorem_a_4.bias] < printed / 10
 
 
 def test_infinitely_many_machines_drift_at_least_as_little_as_a_few():

@@ -272,7 +272,7 @@ def test_no_limit_is_said():
     ("changes", "message"),
     [
         ({"rounds": 0}, r"step_sizes\.rounds must be an integer >= 1, got rounds=0"),
-        ({"accuracy": 0.0}, r"step_sizes\.accuracy must be a number in \(0, inf\]"),
+        ({"accuracy": 0.0}, r"step_sizes\.accuracy must be a number in \(0, inf\)"),
         ({"accuracy": math.nan}, r"step_sizes\.accuracy"),
         ({"longest": 3}, r"step_sizes\.longest must be an integer >= 5, got longest=3"),
         ({"rate": -1.0}, r"Experiment\.rate"),
@@ -280,7 +280,7 @@ def test_no_limit_is_said():
         ({"server_rates": (1.0, 0.0)}, r"step_sizes\.server_rates must be positive numbers"),
         ({"server_rates": (1.0, math.inf)}, r"step_sizes\.server_rates must be finite"),
         ({"algorithm": fl.FedDyn(), "server_rates": (1.0,)}, "empty, since FedDyn has no server rate"),
-        ({"participation": fl.Participation(num_clients=2, local_steps=1)}, r"Experiment\.participation"),
+        ({"participation": fl.Participation(num_clients=2, local_steps=1)}, r"step_sizes\.participation"),
         ({"replicates": 0}, r"simulate\.replicates"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from fltheory import Experiment, Participation, Record, client_quadratics, noisy_quadratic, simulate
 from fltheory.algorithms.apfl import APFL
+from fltheory.algorithms.base import LocalWork
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.feddyn import FedDyn
@@ -36,7 +37,13 @@ PROBLEMS = {
     ),
 }
 SEVERAL = [name for name in registry.algorithms() if name != "continual"]
-NO_MEAN = ("apfl", "minibatch-sgd", "pfedme", "signsgd")
+WORK = {name: registry.algorithms()[name].local_work for name in SEVERAL}
+WITHOUT_MEAN = [
+    (name, engine)
+    for name in SEVERAL
+    for engine in ("reference", "monte_carlo", "exact")
+    if not WORK[name].has_mean_iterates and not (engine == "exact" and registry.algorithms()[name]().not_affine)
+]
 STEPS = 3
 
 
@@ -69,7 +76,7 @@ def test_shapes_and_what_stands_at_the_start(kind, engine):
 @pytest.mark.parametrize("name", SEVERAL)
 def test_looking_changes_nothing(name, kind, engine):
     run = experiment_of(PROBLEMS[kind], registry.algorithms()[name](), steps=UniformSteps(low=0))
-    record = Record(gradient_sq=True, local_models=True, mean_iterate=name not in NO_MEAN, models=True)
+    record = Record(gradient_sq=True, local_models=True, mean_iterate=WORK[name].has_mean_iterates, models=True)
     looked = simulate(run, engine=engine, replicates=3, record=record)
     plain = simulate(run, engine=engine, replicates=3, record=Record(models=True), collapse=False)
     # A round drift is added to the gradients before the first of them is asked for, or by the compiled steps.
@@ -143,7 +150,7 @@ def test_the_exact_gradient_norms_are_those_of_the_formula():
 def test_without_noise_expectations_are_the_run(algorithm, kind):
     noiseless = {"noise_sq": np.zeros(3), "round_drift_sq": 0.0}
     run = experiment_of(dataclasses.replace(PROBLEMS[kind], **noiseless), algorithm)
-    record = dataclasses.replace(EXPECTED, mean_iterate=algorithm.name not in NO_MEAN)
+    record = dataclasses.replace(EXPECTED, mean_iterate=algorithm.local_work.has_mean_iterates)
     exact, one = (simulate(run, engine=engine, replicates=1, record=record) for engine in ("exact", "reference"))
     assert exact.exact
     for name in INSIDE[: 5 if record.mean_iterate else 2]:
@@ -172,9 +179,9 @@ def test_a_sampled_course_is_looked_into_like_a_single_one():
     assert not np.array_equal(rows[0], rows[1])
 
 
-@pytest.mark.parametrize("engine", ["reference", "monte_carlo", "exact"])
-@pytest.mark.parametrize("algorithm", [APFL(), PFedMe(), MinibatchSGD()], ids=lambda a: a.name)
-def test_algorithms_without_a_mean_iterate_refuse(algorithm, engine):
+@pytest.mark.parametrize(("name", "engine"), WITHOUT_MEAN)
+def test_algorithms_without_a_mean_iterate_refuse(name, engine):
+    algorithm = registry.algorithms()[name]()
     message = f"{algorithm.title} has no mean iterate of every local step: .*; drop mean_iterate from the record"
     with pytest.raises(NotApplicable, match=message):
         simulate(
@@ -219,12 +226,12 @@ def test_noise_that_multiplies_the_model_hides_single_steps_only(noise):
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_only_steps_that_were_done_have_gradients(name):
-    """Of three assigned steps the clients do three, one and none; signSGD asks for one gradient a round."""
+    """Of three assigned steps the clients do three, one and none; some algorithms ask for one gradient a round."""
     steps = StepCounts(pmf=np.eye(4)[[3, 1, 0]])
     run = experiment_of(PROBLEMS["dense"], registry.algorithms()[name](), rounds=2, steps=steps)
     seen = simulate(run, engine="reference", replicates=2, record=Record(gradient_sq=True)).gradient_sq[:, 1:]
     done = np.array([[True, True, True], [True, False, False], [False, False, False]])
-    if name == "signsgd":
+    if WORK[name] is LocalWork.ONE_GRADIENT:
         done[:, 1:] = False
     assert np.all((seen > 0) == done)
 

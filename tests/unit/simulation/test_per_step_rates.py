@@ -31,7 +31,7 @@ PROBLEMS = {
     ),
 }
 RATE = PerStep(scale=0.5, shift=8.0)
-ONE_STEP_A_ROUND = ("minibatch-sgd", "signsgd")
+ONE_STEP_A_ROUND = [name for name, kind in registry.algorithms().items() if not kind.local_work.rates_may_change]
 ALGORITHMS = {name: kind() for name, kind in registry.algorithms().items() if name not in ONE_STEP_A_ROUND} | {
     "cfl-r stochastic": CFLR(weighting="geometric", gradient="stochastic"),
     "fedelasticnet-1 steps": FedElasticNet1(l1=0.05, l2=0.3, exact=False),

@@ -190,7 +190,7 @@ MISTAKES = {
     ),
     "refused value": (
         "seed = [1, 2]\nproblem.mu = [1.0, -1.0]",
-        "f.toml:8: problem.mu: client_quadratics.mu must be a number in [0, inf], got mu=-1.0",
+        "f.toml:8: problem.mu: client_quadratics.mu must be a number in [0, inf), got mu=-1.0",
         "; at point 2 of 4: seed = 1, problem.mu = -1.0",
     ),
     "refused seed": ("seed = [1, -2]", "f.toml:7: seed", "an integer >= 0, got seed=-2; at point 2 of 2: seed = -2"),

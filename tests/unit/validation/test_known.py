@@ -11,8 +11,10 @@ from fltheory.validation import known
 from fltheory.validation.decide import QUICK, Effort, check
 from fltheory.validation.trials import Trials
 from fltheory.validation.verdict import Decision
+from tests import verdicts
 
 IDS = sorted(path.stem for path in known.SHIPPED.glob("*.json"))
+MARGINS = {(form["id"], form["variant"]): form["margin"] for form in verdicts.documented()}
 SEARCHED = ("ruan.eq-57", "cfl.eq-44", "efl.eq-18", "fen.stationary")
 
 
@@ -22,7 +24,7 @@ def test_there_are_some():
 
 @pytest.mark.parametrize("id_", IDS)
 def test_every_shipped_counterexample_is_valid_and_fails(id_):
-    """Those of instances are evaluated; runs and sweeps, which take seconds each, are only read."""
+    """Those of instances have the margin that is printed; runs and sweeps, which take seconds each, are only read."""
     claim = catalogue.index()[id_].load()
     variants = {form.variant: form for form in claim.forms}
     for one in known.stored(id_):
@@ -38,6 +40,7 @@ def test_every_shipped_counterexample_is_valid_and_fails(id_):
         reading = Trials(claim, form, source, 0).attempt_given(point)
         assert reading is not None, form.variant
         assert reading.violated, form.variant
+        assert MARGINS[id_, form.variant] == ("" if reading.margin is None else f"{reading.margin:.4g}"), form.variant
 
 
 @pytest.mark.parametrize("id_", SEARCHED)

@@ -300,7 +300,7 @@ class TestRecording:
         assert np.all(run.entropy == 0)
 
     def test_bad_bin(self):
-        with pytest.raises(InvalidParameter, match=r"Record\.entropy_bin must be a number in \(0, inf\]"):
+        with pytest.raises(InvalidParameter, match=r"Record\.entropy_bin must be a number in \(0, inf\)"):
             Record(entropy_bin=0.0)
 
 

@@ -278,6 +278,9 @@ def _pairs() -> list[list[int]]:
         (S("x") ** 3 >= 0, None),
         (S("x") * S("y") <= 1, True),
         (S("x") * S("y") >= -1, True),
+        (S("x") * S("y") >= -1 + sp.Rational(1, 10**6), None),
+        ((1 + sp.Rational(1, 10**6)) * S("y") <= 1, None),
+        (sp.Rational(101, 100) * S("y") <= 1, None),
         (1 / (S("y") + 1) <= 1, True),
         (1 / S("y") <= 5, None),
         (S("z") <= 5, None),
@@ -321,3 +324,30 @@ def test_symbols_are_comparable_again_only_by_sympy() -> None:
     list(instances.paths(lambda: S("x") > 1 and None))
     with pytest.raises(TypeError):
         bool(S("x") > 1)
+
+
+def test_an_inequality_among_equations_is_an_inequality() -> None:
+    """What is certified on the functions of a check alone, or along one way through its code, are equations."""
+    check = _check(lambda p: {"F": lambda k, at: at**2, "out": np.array([p["x"]], dtype=object)})
+    equation = sp.Eq(F(1, out[1]), out[1] ** 2, evaluate=False)
+    mixed = Form(statement=(equation, sp.Ge(F(1, out[1]), 0, evaluate=False)), assumptions=())
+    with pytest.raises(Untranslatable, match="needs all functions"):
+        provers.OnInstances().problems(mixed, Hypotheses(assumptions=(), check=check), {"n": 1})
+
+    compared = _check(lambda p: _values(p["x"] if p["x"] > 0 else -p["x"], abs(p["x"])))
+    same = sp.Eq(out[1], out[2], evaluate=False)
+    shorter = sp.Le(NormSq(out[1]), NormSq(out[2]), evaluate=False)
+    for statement, certified in (((same,), True), ((shorter,), False), ((same, shorter), False)):
+        form = Form(statement=statement, assumptions=())
+        found = provers.attempt(
+            "planted.form", form, Hypotheses(assumptions=(), check=compared), seconds=5.0,
+            provers=(provers.OnInstances(),),
+        )  # fmt: skip
+        assert (found is not None) is certified
+
+
+@pytest.mark.parametrize("kind", [sp.Le, sp.Lt, sp.Ge, sp.Gt, sp.Eq])
+def test_relations_about_instances_keep_their_direction(kind: Any) -> None:
+    values = {"out": np.array([S("p"), S("q")], dtype=object)}
+    (found,) = instances.relations(kind(out[1], out[2], evaluate=False), (), values)
+    assert found == kind(S("p"), S("q"), evaluate=False)

@@ -96,6 +96,26 @@ def test_a_declared_domain_counts() -> None:
     assert _attempted(Form(statement=sp.Ge(free**3, 0, evaluate=False), assumptions=()), seconds=2.0) is None
 
 
+@pytest.mark.parametrize("solvers", [True, False])
+@pytest.mark.parametrize(
+    ("statement", "true"),
+    [
+        (sp.Gt(planted.L, 0, evaluate=False), True),
+        (sp.Lt(-planted.L, planted.eta, evaluate=False), True),
+        (sp.Gt(planted.eta, 0, evaluate=False), False),  # declared to be at least zero
+        (sp.Lt(0, planted.eta**2 + planted.h, evaluate=False), False),
+        (sp.Lt(-planted.eta, planted.h, evaluate=False), False),
+    ],
+    ids=str,
+)
+def test_strict_inequalities_are_strict(
+    statement: Any, true: bool, solvers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not solvers:
+        monkeypatch.setattr(smt, "available", lambda solver: False)
+    assert (_attempted(Form(statement=statement, assumptions=()), seconds=2.0) is not None) is true
+
+
 def test_members_of_a_family_that_is_defined_are_not_counted() -> None:
     """The quantities of an instance without a defined family have its members instead, one for every index there is."""
 

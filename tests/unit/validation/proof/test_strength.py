@@ -191,6 +191,7 @@ def test_the_problems_of_shipped_certificates_are_derived_as_they_were(name: str
     """A translation that makes other problems makes certificates worthless; solvers are taken at their word."""
     monkeypatch.setattr(provers.smt, "solve", lambda *_, **__: "unsat")
     monkeypatch.setattr(provers.smt, "available", lambda _: True)
+    monkeypatch.setattr(provers, "vacuous", lambda _: False)  # or everything would contradict itself
     stored = certificates.load(store.SHIPPED / f"{name}.json")
     claim = catalogue.select([stored.id], ())[0].load()
     form = claim.form(stored.variant)

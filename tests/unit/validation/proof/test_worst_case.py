@@ -146,6 +146,20 @@ def test_falsehoods_are_refused(name: str, excess: Any) -> None:
     assert _attempted(FORMS[name](1 + excess)) is None
 
 
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        sp.Gt(gap, 0, evaluate=False), sp.Lt(0, NormSq(gradient), evaluate=False),
+        sp.Lt(NormSq(gradient), 2 * L * gap, evaluate=False), sp.Ne(gap, 0, evaluate=False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_an_equality_somewhere_is_no_strict_inequality(statement: Any, alone: bool) -> None:
+    """All four fail where the point is the minimiser."""
+    assert _attempted(Form(statement=statement), alone=alone) is None
+
+
 def test_edited_weights_are_refused() -> None:
     form = contracting()
     found = _attempted(form)
@@ -237,7 +251,7 @@ def test_a_form_about_the_dimension_is_certified_in_one() -> None:
 
 
 def test_a_form_about_coordinates_is_certified_in_one_dimension() -> None:
-    for factor, certified in ((1, True), (1 + sp.Rational(1, 10**6), False)):
+    for factor, certified in ((1, True), (1 + sp.Rational(1, 10**6), False), (sp.Rational(101, 100), False)):
         form = Form(statement=sp.Le(factor * sp.Abs(gradient), L * sp.Abs(x - x_star), evaluate=False))
         assert WorstCase().scopes(form, _hypotheses(form)) == []
         assert (_attempted(form, alone=True) is not None) is certified
@@ -250,7 +264,8 @@ def test_constants_beside_coordinates_need_one_dimension() -> None:
     for size, certified in ((sp.Rational(1, 4), True), (sp.Rational(1, 4) - sp.Rational(1, 10**6), False)):
         form = Form(statement=sp.Le(EE(NormSq(noisy)), NormSq(x - gradient) + size, evaluate=False))
         assert _attempted(form, check) is None
-        assert (_attempted(form, check, alone=True) is not None) is certified
+        assert _attempted(form, check, alone=True) is None  # false in the plane, where the noise is longer
+        assert (_attempted(form, _on_a_line(check), alone=True) is not None) is certified
 
 
 def test_a_constant_is_no_vector_and_is_not_added_to_one() -> None:
@@ -274,7 +289,11 @@ def test_coordinates_are_compared_in_one_dimension() -> None:
             gap=lambda made, point: larger.realise(point)["gap"], noisy=lambda made, point: [1 + 0 * made["x"]] * 2
         )
         assert _attempted(form, check) is None
-        assert (_attempted(form, check, alone=True) is not None) is certified
+        assert (_attempted(form, _on_a_line(check), alone=True) is not None) is certified
+
+
+def _on_a_line(check: Instances) -> Instances:
+    return dataclasses.replace(check, space=Space({**check.space.parameters, "d": Integer(1, 1)}))
 
 
 def _shaped(use: bool) -> Instances:

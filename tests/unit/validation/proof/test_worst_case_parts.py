@@ -121,8 +121,8 @@ def test_squares_of_roots_and_norms() -> None:
 
 def test_relations_between_roots_and_others_as_facts() -> None:
     y, z = sp.symbols("y z")
-    ring = ring_of(["y", "z"])
-    read = functools.partial(worst_case._fact, ring=ring, names={y: y, z: z}, count=0, alone=False)
+    made = worst_case._Polynomials([y, z], 0, alone=False)
+    ring, read = made.ring, functools.partial(worst_case._fact, made=made)
     assert read(sp.Le(sp.sqrt(y), 3, evaluate=False)) == Fact(ring.from_expr(9 - y), Sign.NONNEGATIVE)
     assert read(sp.Gt(y, 3, evaluate=False)) == Fact(ring.from_expr(y - 3), Sign.NONNEGATIVE)
     assert read(sp.Lt(y, z, evaluate=False)) == Fact(ring.from_expr(z - y), Sign.NONNEGATIVE)
