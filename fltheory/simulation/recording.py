@@ -53,8 +53,8 @@ class Record:
 
     Notes
     -----
-    The last three look inside rounds: the compiled engine then runs every step, one at a time. The models come out as
-    without them. The exact engine records expectations. Shapes are those in
+    The last three look inside rounds: the compiled engine then runs every step, one at a time. The models are the same
+    as without them. The exact engine records expectations. Shapes are those in
     :class:`~fltheory.simulation.trajectories.Trajectories`; memory grows with rounds, clients and steps.
     """
 
