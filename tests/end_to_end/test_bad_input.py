@@ -191,6 +191,7 @@ MISTAKES = [
     in_algorithm("server rate zero", "rate = 0.1\nserver_rate = 0", "server_rate", "(0, inf]", "server_rate=0"),
     in_algorithm("rate missing", "", "algorithm[1].rate is missing"),
     in_algorithm("negative rate", "rate = -0.1", "toml:19", "rate must be a number in (0, inf]", "rate=-0.1"),
+    in_algorithm("rate of one's own", 'rate = "schedules:Mine"', "algorithm[1].rate", "name must be one of"),
     in_algorithm("rate zero", "rate = 0", "(0, inf]", "rate=0"),
     in_algorithm("rate is a boolean", "rate = true", "(0, inf]", "rate=True"),
     in_algorithm("rate is a word", 'rate = "fast"', "algorithm[1].rate.name", "'inverse', 'per-step'", "fast"),
