@@ -67,7 +67,7 @@ def runs(first: int, largest: float) -> Instances:
     return Instances(
         space=Space(
             {
-                "K": Integer(first, 8, far=60),
+                "K": Integer(first, 8, furthest=200),
                 "R": Integer(1, 20, far=1000),
                 "L": Real(0.1, 10, log=True),
                 "sigma": Real(0.1, 10, log=True),
@@ -77,9 +77,11 @@ def runs(first: int, largest: float) -> Instances:
         realise=partial(realise, largest=largest),
         method=Method.EXACT,
         rational=False,
+        begin=(LONG,),
     )
 
 
+LONG: Params = {"K": 200, "R": 1000, "L": 1.0, "sigma": 1.0, "step": 0.02}
 least = sqrt(eta / L) * sigma * Min(R * (eta * L * K) ** Rational(3, 2), 1, sqrt(eta * L * K))
 small = Assumption("step size", Le(eta, 1 / (6 * L)), Origin.DECLARED)
 several = Assumption("several local steps", Ge(K, 2), Origin.DECLARED)
