@@ -18,7 +18,7 @@ from fltheory.bounds.symbols import k
 from fltheory.errors import FltheoryError, InvalidParameter
 from fltheory.validation import known_terms
 from fltheory.validation.decide import Effort, check
-from fltheory.validation.sensitivity import NECESSARY, UNNECESSARY, UNTESTED, examine, explained, summarised
+from fltheory.validation.sensitivity import NECESSARY, UNNECESSARY, UNTESTED, _decided, examine, explained, summarised
 from fltheory.validation.terms import Change, terms
 from fltheory.validation.verdict import Decision
 
@@ -367,3 +367,17 @@ def test_a_missing_term_is_noticed_by_a_check_that_has_next_to_no_budget(id_):
     for without in changed:
         (verdict,) = check(replace(made, forms=(without,)), effort=Effort(1, 1))
         assert verdict.decision is Decision.VIOLATED
+
+
+def test_definitions_that_a_changed_one_decides():
+    """Of three definitions the second is made of the first, and the third of neither."""
+    y, z = (scalar(f"sensitive_{name}", name, "something defined") for name in "yz")
+    form = Form(statement=Le(a, y + z), where=((x, a + b), (y, 2 * x), (z, b + c)))
+    assert _decided(form, "sensitive_x") == {"sensitive_x", "sensitive_y"}
+    assert _decided(form, "sensitive_y") == {"sensitive_y"}
+    assert _decided(form, "sensitive_z") == {"sensitive_z"}
+
+
+def test_definitions_that_a_form_does_not_use_have_no_terms():
+    form = Form(statement=Le(a, b + c), where=((x, a + b + 3),))
+    assert [term.shown for term in terms(form)] == ["b", "c"]

@@ -351,3 +351,15 @@ def test_relations_about_instances_keep_their_direction(kind: Any) -> None:
     values = {"out": np.array([S("p"), S("q")], dtype=object)}
     (found,) = instances.relations(kind(out[1], out[2], evaluate=False), (), values)
     assert found == kind(S("p"), S("q"), evaluate=False)
+
+
+def test_what_is_random_has_outcomes() -> None:
+    """One random expectation among others is enough, on either side, in a premise or in an assumption."""
+    number, mean = sp.Le(c, 2), sp.Le(EE(x) + EE(c), 2)
+    random = Assumption("bounded", mean)
+    for statement, premises, assumptions, answer in (
+        (number, (), (), False), (sp.Le(EE(c), 1), (), (), False), (mean, (), (), True),
+        (sp.Ge(2, EE(x) * EE(c), evaluate=False), (), (), True), (sp.Le(x, 1), (), (), True),
+        (number, (mean,), (), True), (number, (), (random,), True),
+    ):  # fmt: skip
+        assert expand.has_outcomes(Form(statement=statement, premises=premises), assumptions) is answer

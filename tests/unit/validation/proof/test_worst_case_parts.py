@@ -174,3 +174,9 @@ def test_norms_that_are_not_claimed_to_vanish_stay_norms() -> None:
         sp.Eq(sp.sqrt(y) - sp.sqrt(z), 0, evaluate=False), sp.Eq(y + sp.sqrt(z), 0, evaluate=False),
     ):  # fmt: skip
         assert list(worst_case._without_norms(other)) == [other]
+
+
+def test_functions_of_several_coordinates_are_refused() -> None:
+    two = np.array([[sp.Integer(0), sp.Integer(1)]])
+    with any_functions(), pytest.raises(Untranslatable, match="one coordinate"):
+        Kinked(centre=two, knot=two, left=two, right=two + 1).gradient(0, np.array([sp.Integer(1), sp.Integer(1)]))
