@@ -37,6 +37,7 @@ def _written(statement: Any, sizes: dict[str, int], **other: Any) -> list[str]:
     [
         (sp.Le(sp.Sum(c * v[k], (k, 1, N)), N), {"N": 2}, "c*v_1 + c*v_2 <= 2"),
         (sp.Le(sp.Sum(k * v[k], (k, 2, N)), c), {"N": 3}, "2*v_2 + 3*v_3 <= c"),
+        (sp.Le(sp.Sum(v[i], (i, 1, k), (k, 1, N)), c), {"N": 2}, "2*v_1 + v_2 <= c"),
         (sp.Le(sp.Sum(v[k] * sp.Sum(v[i], (i, 1, k)), (k, 1, N)), c), {"N": 2}, "v_1**2 + v_2*(v_1 + v_2) <= c"),
         (sp.Le(EE(x**2), c), {}, "chance_0*x_0**2 + chance_1*x_1**2 <= c"),
         (sp.Le(EE(x) ** 2, c), {}, "(chance_0*x_0 + chance_1*x_1)**2 <= c"),

@@ -91,6 +91,7 @@ def test_parameters_are_round_numbers_within_their_ranges() -> None:
 
     assert [inside(0, 4, share) for share in ("1", "1/2", "1/4")] == [4, 2, 1]
     assert [inside(0, 3, share) for share in ("1/2", "1/4")] == [Fraction(3, 2), Fraction(3, 4)]
+    assert inside(0, 0.6, "1/2") == Fraction(1, 3)
     assert inside(1, 16, "1/2", log=True) == 4  # the middle of a wide range
     assert inside(1, 16, "1", log=True) == 8  # three quarters of the way, away from its end
     assert inside(1, 4, "1/2", log=True) == 2
