@@ -13,7 +13,7 @@ from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Real, Space
 from fltheory.simulation.trajectories import Band
 from fltheory.validation import cache, runner
-from fltheory.validation.decide import Effort, check
+from fltheory.validation.decide import Effort, _excess, check
 from fltheory.validation.evaluate import read
 from fltheory.validation.replay import replay
 from fltheory.validation.runner import check_entry
@@ -351,3 +351,11 @@ def test_kept_verdicts_depend_on_all_files_of_the_package(tmp_path, monkeypatch,
 
 def test_experiments_are_never_called_rational():
     assert Experiments.rational.fget(None) is False
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "excess"), [(4, 3, 0.25), (-3, -4, 0.25), (-4, -5, 0.2), (1, -1, 2.0), (-1, -4, 0.75), (2, 0, 1.0)]
+)
+def test_an_excess_is_relative_to_the_larger_side_whatever_its_sign(lhs, rhs, excess):
+    assert _excess(lhs, rhs) == pytest.approx(excess)
+    assert _excess(rhs, lhs) == pytest.approx(excess)
