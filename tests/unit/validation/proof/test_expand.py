@@ -364,3 +364,19 @@ def test_what_is_random_has_outcomes() -> None:
         (number, (mean,), (), True), (number, (), (random,), True),
     ):  # fmt: skip
         assert expand.has_outcomes(Form(statement=statement, premises=premises), assumptions) is answer
+
+
+@pytest.mark.parametrize(
+    ("statement", "scopes", "words"),
+    [
+        (sp.Le(v[1], c), [{}], "all values within the declared ranges"),
+        (sp.Le(EE(x), c), [{}], "2 outcomes of any probabilities"),
+        (sp.Le(NormSq(v[1]), c), [{}], "one dimension"),
+        (sp.Le(sp.Sum(v[k], (k, 1, N)), c), [{"N": 1}, {"N": 2}], "N = 1, 2"),
+        (sp.Le(EE(NormSq(x * v[N])), c), [{"N": 3}], "N = 3, 2 outcomes of any probabilities, one dimension"),
+    ],
+)
+def test_what_certificates_at_small_sizes_cover(statement: Any, scopes: list[Any], words: str) -> None:
+    form = Form(statement=statement, assumptions=())
+    hypotheses = Hypotheses(assumptions=(), check=_check(lambda p: {}))
+    assert provers.Sizes().words(form, hypotheses, scopes) == words
