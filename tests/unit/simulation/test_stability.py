@@ -244,3 +244,11 @@ def test_too_many_different_clients_have_no_round_map(monkeypatch):
     monkeypatch.setattr(many, "LARGEST", 100)
     with pytest.raises(NotApplicable, match="cannot follow 9 different clients of SCAFFOLD"):
         growth_per_round(experiment, 0.01)
+
+
+def test_a_window_of_stable_rates_is_found_between_unstable_ends(monkeypatch):
+    """Rates are tried all along the interval, so that a decade in the middle is not passed over."""
+    window = stability._Search(lambda rate: 0.02 < rate < 0.2, 1e-3, "planted", "")
+    monkeypatch.setattr(stability, "_search", lambda *arguments: window)
+    found = largest_stable_rate(experiment_of(), low=1e-6, high=1e3)
+    assert found.rate == pytest.approx(0.2, rel=2e-3)
