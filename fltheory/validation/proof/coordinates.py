@@ -2,8 +2,8 @@ r"""Code that treats all coordinates alike: what one coordinate shows of a state
 
 The code of a check is run along one coordinate. There the product of two coordinates is an inner product, the largest
 square is the sum of squares, :math:`\langle u, v\rangle^2 = \|u\|^2\|v\|^2`, and the number of dimensions is one.
-None of this holds for longer vectors. So the code is run once more in the plane, where every symbol for a vector has a twin for
-the second coordinate. A relation :math:`r(x)` that is linear in inner products has to become
+None of this holds for longer vectors. So the code is run once more in the plane, where every symbol for a vector has
+a twin for the second coordinate. A relation :math:`r(x)` that is linear in inner products has to become
 
 .. math:: r(x) + r(x') - r(0),
 
