@@ -32,5 +32,5 @@ def read_arrays(path: Path, *, largest: int = LARGEST) -> dict[str, NDArray[Any]
     except OSError as error:
         raise InvalidParameter(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
     except UNREADABLE as error:
-        raise InvalidParameter(f"{path}: is no .npz file of numbers, as numpy.savez writes it: {error}") from None
+        raise InvalidParameter(f"{path}: is not an .npz file of numbers, as numpy.savez writes it: {error}") from None
     raise InvalidParameter(f"{path}: must hold at most {largest} bytes of arrays, got {size}")

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextvars import ContextVar
 from typing import Any
 
-from fltheory._internal import arguments
-from fltheory.errors import ExecutorBroken, InvalidParameter, NotApplicable, WorkerLost
+from fltheory._internal import arguments, dask_clusters
+from fltheory._internal.remote_logs import heard, here, repeat
+from fltheory.errors import ExecutorBroken, InvalidParameter, WorkerLost
 
 AT_ONCE = 1024
 """Tasks that an executor holds at a time: enough for a thousand workers, few enough to keep memory flat."""
+
+PATIENCE = 20.0
+"""Seconds without a result before somebody looks whether there are workers at all."""
 
 BACKENDS = ("processes", "dask")
 
@@ -57,36 +60,41 @@ def submitted(
     A task whose worker died, as often as the executor has tried it, is tried once more alone, when all others are done:
     an executor also gives up tasks that only waited on the worker that another one ended. If that fails too, it gives
     ``lost(*task)``. If the executor itself breaks, what is finished is yielded first, and then
-    :class:`~fltheory.errors.ExecutorBroken` is raised.
+    :class:`~fltheory.errors.ExecutorBroken` is raised. What a task logs elsewhere, and its warnings, are logged here.
     """
     left = iter(tasks)
+    driver = here()
     running: dict[Future[Any], tuple[Any, ...]] = {}
     suspects: deque[tuple[Any, ...]] = deque()
     alone = False
     broken: BaseException | None = None
+    told = False
+    dask_clusters.require_code(executor)
     try:
         while True:
             try:
                 for task in itertools.islice(left, 0 if broken else AT_ONCE - len(running)):
-                    running[executor.submit(work, *task)] = task
+                    running[executor.submit(heard, driver, work, *task)] = task
                 if not running and suspects and not broken:
                     alone = True
                     task = suspects.popleft()
-                    running[executor.submit(work, *task)] = task
+                    running[executor.submit(heard, driver, work, *task)] = task
             except RuntimeError as error:  # broken executors raise one, and so do those that were shut down
                 broken = error
             if not running:
                 break
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            done, _ = wait(running, timeout=None if told else PATIENCE, return_when=FIRST_COMPLETED)
+            told = told or (not done and dask_clusters.tell_if_nobody_works(executor))
             for future in done:
                 task = running.pop(future)
                 try:
-                    result = future.result()
+                    result, records = future.result()
+                    repeat(records)
                 except (BrokenExecutor, CancelledError) as error:
                     broken = error
                     continue
                 except Exception as error:
-                    if not _worker_died(error):
+                    if not dask_clusters.worker_died(error):
                         raise
                     if not alone:
                         suspects.append(task)
@@ -100,12 +108,6 @@ def submitted(
             future.cancel()
     if broken is not None:
         raise ExecutorBroken(broken) from None
-
-
-def _worker_died(error: Exception) -> bool:
-    """Return whether Dask has given up a task, since every worker that had it died."""
-    distributed = sys.modules.get("distributed")
-    return distributed is not None and isinstance(error, distributed.KilledWorker)
 
 
 @contextlib.contextmanager
@@ -126,25 +128,5 @@ def chosen(backend: str, *, address: str | None = None, jobs: int = 1) -> Iterat
             raise arguments.fail("options", "address", "left out without a cluster", address, "add --backend dask")
         yield None
         return
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise NotApplicable(
-            "the backend dask needs distributed; install the extra: pip install --editable '.[dask]'"
-        ) from None
-    with contextlib.ExitStack() as open_:
-        if address is None:
-            preload = ["fltheory._internal.original"]
-            cluster = LocalCluster(
-                n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None, preload=preload
-            )
-            where: Any = open_.enter_context(cluster)
-        else:
-            where = address
-        try:
-            client = open_.enter_context(Client(where, timeout="10s", set_as_default=False))
-        except (OSError, ValueError, ImportError) as error:
-            raise arguments.fail(
-                "options", "address", "that of a Dask scheduler", address, f"it does not answer: {error}"
-            ) from None
-        yield client.get_executor(pure=False)
+    with dask_clusters.connected(address, jobs) as executor:
+        yield executor

@@ -37,8 +37,8 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a new file that takes the place of ``path`` once the block has ended without an error.
 
-    After an error the new file is removed, and what was at ``path`` is untouched. Something that is no regular file,
-    such as ``/dev/stdout``, is written to directly.
+    After an error the new file is removed, and what was at ``path`` stays. An error of the system names ``path``.
+    Something that is no regular file, such as ``/dev/stdout``, is written to directly.
     """
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():
@@ -49,9 +49,11 @@ def replacing(path: Path) -> Iterator[Path]:
         yield part
         _flush(part)
         os.replace(part, place)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(part)):
+            error.filename = str(path)  # the file that the user knows
         raise
 
 
@@ -90,7 +92,7 @@ def read_json(path: Path, *, largest: int = LARGEST) -> Any:
     try:
         return json.loads(content.decode("utf-8"), parse_constant=_no_constant)
     except UnicodeDecodeError:
-        raise InvalidParameter(f"{path}: is not valid JSON: it is no text in UTF-8") from None
+        raise InvalidParameter(f"{path}: is not valid JSON: it is not text in UTF-8") from None
     except ValueError as error:
         raise InvalidParameter(f"{path}: is not valid JSON: {error}") from None
     except RecursionError:
@@ -199,4 +201,4 @@ def _remove_parts(directory: Path) -> None:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")

@@ -12,7 +12,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,8 +41,8 @@ def load_file(path: Path) -> ModuleType:
     return module
 
 
-def load_named(reference: str, beside: Path) -> Any:
-    """Return what ``module:name`` refers to; files in the folder ``beside`` come first.
+def load_named(reference: str, *folders: Path) -> Any:
+    """Return what ``module:name`` refers to; files in the folders come first, in their order.
 
     >>> load_named("math:pi", Path("."))
     3.141592653589793
@@ -50,27 +50,29 @@ def load_named(reference: str, beside: Path) -> Any:
     module_name, _, name = reference.partition(":")
     if not name.isidentifier() or not all(part.isidentifier() for part in module_name.split(".")):
         raise InvalidParameter(f"own code must be named as module:Name, got {reference!r}")
-    module = _module(module_name, beside)
+    module = _module(module_name, folders)
     if not hasattr(module, name):
         public = [known for known in vars(module) if not known.startswith("_")]
         raise InvalidParameter(f"{module_name} has no {name!r}; {arguments.nearest(name, public) or 'check the name'}")
     return getattr(module, name)
 
 
-def digest_of(reference: str, beside: Path) -> str:
+def digest_of(reference: str, *folders: Path) -> str:
     """Return a digest of the file that a reference leads to, so that results of older code are not taken over."""
-    file = getattr(_module(reference.partition(":")[0], beside), "__file__", None)
+    file = getattr(_module(reference.partition(":")[0], folders), "__file__", None)
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 
 
-def _module(name: str, beside: Path) -> ModuleType:
-    file = beside.joinpath(*name.split(".")).with_suffix(".py")
-    if file.is_file():
-        return load_file(file)
+def _module(name: str, folders: Sequence[Path]) -> ModuleType:
+    files = [folder.joinpath(*name.split(".")).with_suffix(".py") for folder in folders]
+    for file in files:
+        if file.is_file():
+            return load_file(file)
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise InvalidParameter(f"{name} is neither {file} nor a module that can be imported: {error}") from None
+        listed = " or ".join(str(file) for file in files)
+        raise InvalidParameter(f"{name} is neither {listed} nor a module that can be imported: {error}") from None
 
 
 @contextlib.contextmanager

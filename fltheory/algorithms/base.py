@@ -48,15 +48,24 @@ class LocalWork(Enum):
 
 
 class RoundResult(NamedTuple):
-    """What one round leaves behind."""
+    """What one round leaves behind.
+
+    Parameters
+    ----------
+    state
+        The state after the round, of the type that ``init`` returns.
+    local
+        Models of the clients at the end of the round, shape ``(replicates, clients, dim)``.
+    uplink
+        Messages of each active client to the server.
+    downlink
+        Messages of the server to each active client.
+    """
 
     state: Any
     local: Floats
-    """Models of the clients at the end of the round, shape ``(replicates, clients, dim)``."""
     uplink: tuple[Message, ...]
-    """Messages of each active client to the server."""
     downlink: tuple[Message, ...]
-    """Messages of the server to each active client."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,44 +157,130 @@ class Algorithm(ABC):
         return ""
 
     def chances(self, local_steps: int) -> Mapping[str, Chance | Uniform]:
-        """Return the random draws of its own that a round needs, by name; :attr:`Round.draws` has their results."""
+        """Return the random draws of its own that a round needs, by name; :attr:`Round.draws` has their results.
+
+        Parameters
+        ----------
+        local_steps
+            Local steps that are assigned per round.
+        """
         return {}
 
     @abstractmethod
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> Any:
         """Return the state before round 0.
 
-        ``start`` has shape ``(replicates, dim)``; ``p`` are the objective weights of round 0, shape ``(clients,)``.
+        Parameters
+        ----------
+        start
+            The model before round 0, shape ``(replicates, dim)``.
+        oracle
+            Access to the clients' objectives.
+        p
+            Objective weights of round 0, shape ``(clients,)``.
         """
 
     @abstractmethod
     def round(self, state: Any, oracle: Oracle, work: Round) -> RoundResult:
-        """Return the state after one round, and what was sent."""
+        """Return the state after one round, and what was sent.
+
+        Parameters
+        ----------
+        state
+            The state before the round.
+        oracle
+            Access to the clients' objectives.
+        work
+            Who takes part, with which weights, rates and numbers of steps.
+        """
 
     def model(self, state: Any) -> Floats:
-        """Return the model that is recorded and compared, shape ``(replicates, dim)``."""
+        """Return the model that is recorded and compared, shape ``(replicates, dim)``.
+
+        Parameters
+        ----------
+        state
+            A state.
+        """
         model: Floats = state.w
         return model
 
     def personal(self, state: Any) -> Floats | None:
-        """Return the clients' own models, shape ``(replicates, clients, dim)``, if there are any."""
+        """Return the clients' own models, shape ``(replicates, clients, dim)``, if there are any.
+
+        Parameters
+        ----------
+        state
+            A state.
+        """
         return None
 
 
 def aggregate(weights: Floats, vectors: Floats) -> Floats:
-    """Return the weighted sum over clients, shape ``(replicates, dim)``."""
+    """Return the weighted sum over clients.
+
+    Parameters
+    ----------
+    weights
+        Shape ``(replicates | 1, clients)``.
+    vectors
+        Shape ``(replicates, clients, dim)``.
+
+    Returns
+    -------
+    numpy.ndarray
+        The sum, shape ``(replicates, dim)``.
+
+    Examples
+    --------
+    >>> aggregate(np.array([[0.25, 0.75]]), np.array([[[0.0, 4.0], [4.0, 0.0]]])).tolist()
+    [[3.0, 1.0]]
+    """
     total: Floats = np.matmul(np.atleast_2d(weights)[:, None, :], vectors)[:, 0]
     return total
 
 
 def no_curvature(oracle: Oracle, start: Floats, kind: str) -> Floats:
-    """Return a curvature that is 0, in the form in which the oracle gives those of this kind."""
+    """Return a curvature that is 0, in the form in which the oracle returns those of this kind.
+
+    Parameters
+    ----------
+    oracle
+        Access to the clients' objectives.
+    start
+        The model before the first round, shape ``(replicates, dim)``.
+    kind
+        Kind of curvature, as for :meth:`Oracle.curvature`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Zeros of the right shape.
+    """
     nobody = np.zeros((1, oracle.num_clients), dtype=np.bool_)
     return 0.0 * oracle.curvature(start[:, None], kind, active=nobody)
 
 
 def keep_absent(active: Any, new: Floats, old: Floats) -> Floats:
-    """Return ``new`` for the clients that took part and ``old`` for the others."""
+    """Return new values for the clients that took part, and the old ones for the others.
+
+    Parameters
+    ----------
+    active
+        Who took part, shape ``(replicates | 1, clients)``.
+    new, old
+        Values of all clients, shape ``(replicates, clients, ...)``.
+
+    Returns
+    -------
+    numpy.ndarray
+        The values that clients keep.
+
+    Examples
+    --------
+    >>> keep_absent(np.array([[True, False]]), np.array([[[1.0], [1.0]]]), np.array([[[5.0], [5.0]]])).tolist()
+    [[[1.0], [5.0]]]
+    """
     if np.all(active):
         return new
     return np.where(active.reshape(*active.shape, *(1,) * (new.ndim - 2)), new, old)

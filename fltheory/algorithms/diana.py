@@ -51,7 +51,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DIANA(Algorithm):
-    """DIANA.
+    """DIANA: gradient steps with quantised differences.
 
     Parameters
     ----------

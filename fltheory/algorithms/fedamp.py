@@ -52,7 +52,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FedAMP(Algorithm):
-    """FedAMP and HeurFedAMP.
+    """FedAMP and HeurFedAMP: personal models that attract each other.
 
     Parameters
     ----------

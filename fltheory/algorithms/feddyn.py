@@ -47,7 +47,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FedDyn(Algorithm):
-    """FedDyn.
+    """FedDyn: local objectives with dynamic regularisation.
 
     Parameters
     ----------

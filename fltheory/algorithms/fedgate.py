@@ -48,7 +48,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FedGATE(Algorithm):
-    """FedGATE without compression.
+    """FedGATE without compression: local steps with gradient tracking.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FedNova(Algorithm):
-    """FedNova.
+    """FedNova: averages of normalised displacements.
 
     Parameters
     ----------

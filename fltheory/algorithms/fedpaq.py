@@ -42,7 +42,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FedPAQ(Algorithm):
-    """FedPAQ.
+    """FedPAQ: federated averaging with quantised updates.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FedProx(Algorithm):
-    """FedProx.
+    """FedProx: federated averaging with a pull to the server model.
 
     Parameters
     ----------

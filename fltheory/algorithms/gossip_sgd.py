@@ -72,7 +72,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GossipSGD(Algorithm):
-    """Gossip SGD.
+    """Gossip SGD: decentralised SGD with a sequence of mixing matrices.
 
     Parameters
     ----------

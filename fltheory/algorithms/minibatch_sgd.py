@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MinibatchSGD(Algorithm):
-    """Minibatch SGD.
+    """Minibatch SGD: one server step per round along the mean gradient.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scaffnew(Algorithm):
-    """Scaffnew.
+    """Scaffnew: local steps with control variates and random communication.
 
     Parameters
     ----------

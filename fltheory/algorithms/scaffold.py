@@ -55,7 +55,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scaffold(Algorithm):
-    """SCAFFOLD.
+    """SCAFFOLD: local steps with control variates.
 
     Parameters
     ----------

@@ -19,9 +19,17 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef
 
+from fltheory.bounds.operators import EE as EE
+from fltheory.bounds.operators import BigO as BigO
+from fltheory.bounds.operators import Differ as Differ
+from fltheory.bounds.operators import Inner as Inner
+from fltheory.bounds.operators import Largest as Largest
+from fltheory.bounds.operators import Norm as Norm
+from fltheory.bounds.operators import NormSq as NormSq
+from fltheory.bounds.operators import Pos as Pos
+from fltheory.bounds.operators import Smallest as Smallest
 from fltheory.bounds.quantities import CHANCE, Declared, Quantity, Role, declared_in, named, names_in
 from fltheory.errors import InvalidParameter
 
@@ -29,73 +37,6 @@ Env = Mapping[str, Any]
 """Values of quantities by name: numbers, arrays (first axis over outcomes if random), functions."""
 
 _CHANCE: Quantity = CHANCE.label.quantity
-
-
-class EE(sp.Function):
-    """Expectation over the outcomes."""
-
-    nargs = 1
-
-
-class Norm(sp.Function):
-    """Euclidean norm of a vector."""
-
-    nargs = 1
-
-
-class NormSq(sp.Function):
-    """Squared Euclidean norm of a vector."""
-
-    nargs = 1
-
-
-class Inner(sp.Function):
-    """Inner product of two vectors."""
-
-    nargs = 2
-
-
-class Pos(sp.Function):
-    """Positive part."""
-
-    nargs = 1
-
-
-class Differ(sp.Function):
-    """1 if two numbers differ, else 0; in floating point they differ by more than rounding."""
-
-    nargs = 2
-
-
-class _Extreme(ExprWithLimits):
-    sign: str
-
-    def _latex(self, printer: Any) -> str:
-        body, *limits = self.args
-        signs = "".join(
-            rf"\{self.sign}_{{{printer._print(low)} \le {printer._print(v)} \le {printer._print(high)}}} "
-            for v, low, high in reversed(limits)
-        )
-        inner = printer._print(body)
-        return signs + (rf"\left({inner}\right)" if isinstance(body, sp.Add) else str(inner))
-
-
-class Largest(_Extreme):
-    """Largest value over an index, written as a sum is: ``Largest(B[t], (t, 0, T))``."""
-
-    sign = "max"
-
-
-class Smallest(_Extreme):
-    """Smallest value over an index."""
-
-    sign = "min"
-
-
-class BigO(sp.Function):
-    """The right-hand side of a rate: up to a constant that does not depend on what is swept."""
-
-    nargs = 1
 
 
 @functools.cache
@@ -445,6 +386,18 @@ def _lengths(quantity: Quantity, value: Any) -> str:
 def compiled(expression: sp.Basic) -> Compiled:
     """Return an expression as Python code for float64 and for exact numbers.
 
+    Parameters
+    ----------
+    expression
+        A SymPy expression of declared quantities.
+
+    Returns
+    -------
+    Compiled
+        A function of a mapping from quantities, by name or symbol, to values; ``exact=True`` calculates with SymPy.
+
+    Examples
+    --------
     >>> from fltheory.bounds.quantities import scalar
     >>> x = scalar("x", "x", "any number")
     >>> half = compiled(sp.sqrt(x) / 2)

@@ -166,7 +166,7 @@ def _read(path: Path, changed: int, size: int) -> Entry | None:
     call = getattr(statement, "value", None)
     line = text.count("\n", 0, begin.start()) + 1
     if not isinstance(call, ast.Call) or _last_name(call.func) != "Claim":
-        raise InvalidParameter(f"{path}:{line}: claim must be a call of Claim(...); rename what is no claim")
+        raise InvalidParameter(f"{path}:{line}: claim must be a call of Claim(...); rename what is not a claim")
     given = {word.arg: word.value for word in call.keywords if word.arg}
     where = f"{path}:{line}: Claim"
     citation = given.get("citation")

@@ -68,7 +68,15 @@ class Method(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a statement is printed: tag of the paper, number in it."""
+    """Where a statement is printed.
+
+    Parameters
+    ----------
+    paper
+        Tag of the paper, such as ``ruan``.
+    reference
+        Number in it, such as ``Theorem 3.1, (3)``.
+    """
 
     paper: str
     reference: str
@@ -101,17 +109,30 @@ class Assumption:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Instances:
-    """Instances made of parameters alone: ``realise`` turns a point of the space into quantities.
+    """Instances that are made from parameters alone.
 
-    ``realise`` is called with floats and with SymPy rationals; it must use neither ``math`` nor float-only NumPy
-    functions if ``rational`` is set, so that a violation can be confirmed without rounding. It raises
-    :class:`Rejected` where the parameters make no instance. ``effort`` multiplies the budget of a search, for spaces in
-    which failures would be rare; all forms that share the check are searched as hard. Every search looks at the points
-    in ``begin``, which are for terms that matter only where random points are rare: many dimensions, large numbers.
-
-    ``within`` are instances over whole classes of functions and all vectors, made without rounding, that include these:
-    what is certified for them holds here. They are not searched; constants may be parameters there that only the
-    assumptions of the form bound.
+    Parameters
+    ----------
+    space
+        Parameters of an instance with their ranges.
+    realise
+        Turns a point of the space into quantities. It is called with floats and with SymPy rationals; it must use
+        neither ``math`` nor float-only NumPy functions if ``rational`` is set. It raises :class:`Rejected` where the
+        parameters make no instance.
+    method
+        How the numbers are obtained.
+    rational
+        Whether a violation can be confirmed without rounding.
+    effort
+        Multiplies the budget of a search, for spaces in which failures would be rare; it applies to all forms that
+        share the check.
+    begin
+        Points that every search looks at, for terms that matter only where random points are rare: many dimensions,
+        large numbers.
+    within
+        Instances over whole classes of functions and all vectors, made without rounding, that include these: what is
+        certified for them holds here. They are not searched; constants that only the assumptions of the form bound may
+        be parameters there.
     """
 
     space: Space
@@ -204,7 +225,15 @@ class Sweep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sweeps:
-    """How a rate is checked: what is measured over what is claimed must not grow along any sweep."""
+    """How a rate is checked: what is measured over what is claimed must not grow along any sweep.
+
+    Parameters
+    ----------
+    instances
+        How instances are made.
+    sweeps
+        Parameters that are varied, one at a time.
+    """
 
     instances: Instances | Experiments
     sweeps: tuple[Sweep, ...]

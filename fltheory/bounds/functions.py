@@ -80,8 +80,19 @@ class Functions(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Kinked:
-    """Separable functions with one kink in the derivative per coordinate; all arrays ``(clients, dim)``.
+    """Separable functions with one kink in the derivative per coordinate.
 
+    Parameters
+    ----------
+    centre
+        Minimisers, shape ``(clients, dim)``.
+    knot
+        Where the second derivative jumps, shape ``(clients, dim)``.
+    left, right
+        Second derivatives on both sides of the kink, shape ``(clients, dim)``.
+
+    Examples
+    --------
     >>> f = Kinked(centre=np.array([[0.0], [2.0]]), knot=np.zeros((2, 1)), left=np.ones((2, 1)), right=np.ones((2, 1)))
     >>> float(f.value(1, np.array([0.0]))), f.minimiser(np.array([0.5, 0.5])).tolist()
     (2.0, [1.0])
@@ -210,8 +221,19 @@ class Regulariser:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Turned:
-    r"""Quadratics in the plane: eigenvalues ``(clients, 2)``, axes turned by the angle :math:`2\arctan h`.
+    r"""Quadratics in the plane with turned axes.
 
+    Parameters
+    ----------
+    centre
+        Minimisers, shape ``(clients, 2)``.
+    eigenvalues
+        Of the Hessians, shape ``(clients, 2)``.
+    turn
+        The number :math:`h` for every client, shape ``(clients,)``: the axes are turned by :math:`2\arctan h`.
+
+    Examples
+    --------
     >>> f = Turned(centre=np.zeros((1, 2)), eigenvalues=np.array([[1.0, 3.0]]), turn=np.array([1.0]))
     >>> f.gradient(0, np.array([0.0, 1.0])).tolist()
     [0.0, 1.0]
@@ -251,7 +273,24 @@ def signs(x: Numbers) -> Numbers:
 
 
 def one_based(functions: Functions) -> dict[str, Callable[..., Any]]:
-    """Return value and gradient as the quantities ``F`` and ``grad_F`` of statements, with clients counted from 1."""
+    """Return value and gradient as the quantities ``F`` and ``grad_F`` of statements, with clients counted from 1.
+
+    Parameters
+    ----------
+    functions
+        One function per client, counted from 0.
+
+    Returns
+    -------
+    dict
+        The two callables, each of a client and a model.
+
+    Examples
+    --------
+    >>> f = Turned(centre=np.zeros((1, 2)), eigenvalues=np.array([[1.0, 3.0]]), turn=np.array([1.0]))
+    >>> float(one_based(f)["F"](1, np.array([1.0, 1.0])))
+    2.0
+    """
     return {
         "F": lambda client, w: functions.value(int(client) - 1, w),
         "grad_F": lambda client, w: functions.gradient(int(client) - 1, w),

@@ -166,10 +166,12 @@ class Facts:
 
     @property
     def num_clients(self) -> int:
+        """Number of clients."""
         return self.problem.num_clients
 
     @property
     def local_steps(self) -> int:
+        """Local steps that are assigned per round."""
         return self.participation.local_steps
 
     def completes_all_steps(self) -> bool:
@@ -183,16 +185,33 @@ class Facts:
         return same and self.completes_all_steps()
 
     def keep(self, name: str, value: Any, origin: Origin, note: str = "") -> Any:
-        """Remember a constant that a statement derives itself; a value declared by the user takes its place."""
+        """Remember a constant that a statement derives itself, and return it.
+
+        A value that the user has declared takes its place.
+
+        Parameters
+        ----------
+        name
+            Name of the constant, as in the comparison and for declarations.
+        value
+            Its value.
+        origin
+            Whether it was computed, declared or measured.
+        note
+            What it is, in a few words.
+        """
         if name in self.given:
             value, origin, note = self._declared(name), Origin.DECLARED, "declared by the user"
         self.found[name] = Constant(value, origin, note)
         return value
 
     def require(self, *names: str) -> dict[str, Any]:
-        """Return constants by name, or raise with all those that are missing.
+        """Return constants by name, or raise an error that names all those that are missing.
 
-        Names are those of :data:`FROM_PROBLEM`.
+        Parameters
+        ----------
+        *names
+            Names of :data:`FROM_PROBLEM`, such as ``mu`` and ``L``.
         """
         missing: dict[str, str] = {}
         values: dict[str, Any] = {}
@@ -240,7 +259,15 @@ class Facts:
         return self._measured
 
     def curve(self, name: str, first: int = 0, last: int | None = None) -> Floats | Band:
-        """Return the expected curve of the run, rounds ``first`` to ``last``; with its band where it was sampled."""
+        """Return the expected curve of the run, with its band where it was sampled.
+
+        Parameters
+        ----------
+        name
+            Name of the curve, such as ``gap``.
+        first, last
+            First round, and the one after the last round; all rounds by default.
+        """
         cut = slice(first, last)
         if getattr(self.run, name) is not None:
             band = self.run.band(name, level=LEVEL)
@@ -270,7 +297,13 @@ class Facts:
         return norm_sq(self.run.curve("models") - known)
 
     def at_start(self, name: str) -> float:
-        """Return the first value of a curve: the start is not random."""
+        """Return the first value of a curve; the start is not random.
+
+        Parameters
+        ----------
+        name
+            Name of the curve, such as ``distance_sq``.
+        """
         values = self.run.curve(name) if getattr(self.run, name) is not None else self._from_declared(name)
         return float(values[:, 0].mean())
 

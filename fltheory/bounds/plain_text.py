@@ -15,7 +15,8 @@ _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 _SIGNS = """
 le:≤ leq:≤ ge:≥ geq:≥ ne:≠ neq:≠ approx:≈ in:∈ ll:≪ gg:≫ propto:∝ pm:± cdot:· times:× wedge:∧ mid:| to:→ leftarrow:←
 Rightarrow:⇒ top:ᵀ sum:∑ prod:∏ int:∫ dots:… ldots:… cdots:… langle:⟨ rangle:⟩ lceil:⌈ rceil:⌉ lfloor:⌊ rfloor:⌋ lVert:‖
-rVert:‖ infty:∞ star:⋆ mapsto:↦ nabla:∇ partial:∂ ell:ℓ varepsilon:ε epsilon:ε varsigma:ς forall:∀ exists:∃ iff:⇔
+rVert:‖ infty:∞ star:⋆ mapsto:↦ nabla:∇ partial:∂ ell:ℓ varepsilon:ε epsilon:ε varsigma:ς vartheta:ϑ
+varphi:φ varrho:ϱ varpi:ϖ forall:∀ exists:∃ iff:⇔
 implies:⇒ sim:~ equiv:≡ setminus:∖ cup:∪ subset:⊂ circ:∘ prime:′
 """
 _NAMED = dict(pair.split(":") for pair in _SIGNS.split())

@@ -40,8 +40,12 @@ class _Latex(LatexPrinter):
             return _raised(_filled(known.latex, map(self._print, expr.args)), exp)
         return str(super()._print_Function(expr, exp))
 
+    def terms_of(self, expr: Any) -> list[Any]:
+        """Return the terms of an expression in the order in which they are printed."""
+        return term_order.terms(self._as_ordered_terms(expr)) if isinstance(expr, sp.Add) else [expr]
+
     def _print_Add(self, expr: Any, order: Any = None) -> str:
-        first, *others = term_order.terms(self._as_ordered_terms(expr))
+        first, *others = self.terms_of(expr)
         text = self._print(first)
         for term in others:
             minus = term.could_extract_minus_sign()
@@ -207,6 +211,11 @@ def _filled(template: str, parts: Iterable[str]) -> str:
         # A command that ends in a letter must not run into the next one.
         template = template.replace(f"<{position}>", f"{{{part}}}" if "\\" in part else part)
     return template
+
+
+def terms_of(expression: sp.Basic) -> list[sp.Basic]:
+    """Return the terms of a sum in the order in which :func:`latex` prints them, or the expression itself."""
+    return _Latex({"mul_symbol": None}).terms_of(expression)
 
 
 @functools.cache

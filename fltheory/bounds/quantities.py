@@ -214,6 +214,28 @@ def scalar(
 ) -> Declared:
     r"""Declare a number, or with ``shape=("dim",)`` a vector.
 
+    Parameters
+    ----------
+    name
+        Name in Python and in configuration files; unique within a claim.
+    latex
+        LaTeX of the symbol.
+    meaning
+        What it is, in a few words.
+    random
+        Whether it has one value per outcome.
+    shape
+        One word per axis of its value; empty for a number.
+    domain
+        Values that it may have, such as ``"positive"`` or ``"integer>=1"``; see :class:`Domain`.
+
+    Returns
+    -------
+    Declared
+        A SymPy symbol that carries this declaration; symbols with different declarations differ.
+
+    Examples
+    --------
     >>> scalar("theta", r"\theta", "an angle") == scalar("theta", r"\theta", "a bound")
     False
     """
@@ -230,7 +252,36 @@ def family(
     shape: tuple[str, ...] = (),
     domain: Domain | str = Domain.REAL,
 ) -> sp.IndexedBase:
-    """Declare numbers or vectors with indices; ``shape`` names the axes, by default those of the indices only."""
+    r"""Declare numbers or vectors with indices.
+
+    Parameters
+    ----------
+    name
+        Name in Python and in configuration files; unique within a claim.
+    latex
+        LaTeX of the symbol; ``<0>``, ``<1>`` stand for its indices.
+    meaning
+        What it is, in a few words.
+    first
+        First value of the index, or of every index if there are several.
+    random
+        Whether every member has one value per outcome.
+    shape
+        One word per axis of its value, those of the indices first; by default those of the indices only.
+    domain
+        Values that it may have; see :class:`Domain`.
+
+    Returns
+    -------
+    sympy.IndexedBase
+        A symbol that takes indices in square brackets.
+
+    Examples
+    --------
+    >>> p, k = family("p", "p^{<0>}", "weights of the clients", domain="nonnegative"), index("k")
+    >>> p[k]
+    p[k]
+    """
     start = (first,) if isinstance(first, int) else first
     axes = shape or tuple("index" if len(start) == 1 else f"index {n + 1}" for n in range(len(start)))
     if len(axes) < len(start):
@@ -241,12 +292,55 @@ def family(
 
 
 def function(name: str, latex: str, meaning: str, *, domain: Domain | str = Domain.REAL) -> Any:
-    """Declare a function; its value is computed by the callable of that name."""
+    """Declare a function; its value is computed by the callable of that name.
+
+    Parameters
+    ----------
+    name
+        Name in Python and in configuration files; unique within a claim.
+    latex
+        LaTeX of the symbol; ``<0>``, ``<1>`` stand for its arguments.
+    meaning
+        What it is, in a few words.
+    domain
+        Values that it may have; see :class:`Domain`.
+
+    Returns
+    -------
+    Any
+        A SymPy function that carries this declaration.
+
+    Examples
+    --------
+    >>> F, k, w = function("F", "F_{<0>}(<1>)", "objective of a client"), index("k"), scalar("w", "w", "a model")
+    >>> F(k, w)
+    F(k, w)
+    """
     return _made_function(Quantity(name, latex, meaning, domain=_domain(name, domain), role=Role.FUNCTION))
 
 
 def index(name: str, latex: str = "", meaning: str = "index") -> Declared:
-    """Declare an index of a sum, or one for all of whose values a statement is claimed."""
+    """Declare an index of a sum, or one for all of whose values a statement is claimed.
+
+    Parameters
+    ----------
+    name
+        Name in Python.
+    latex
+        LaTeX of the index; its name by default.
+    meaning
+        What it counts, in a few words.
+
+    Returns
+    -------
+    Declared
+        A SymPy symbol for whole numbers.
+
+    Examples
+    --------
+    >>> index("k", meaning="client").name
+    'k'
+    """
     return Declared(Quantity(name, latex or name, meaning, domain=Domain.INTEGER, role=Role.INDEX))
 
 

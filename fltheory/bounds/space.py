@@ -61,7 +61,18 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several words."""
+    """One of several words.
+
+    Parameters
+    ----------
+    options
+        The words.
+
+    Examples
+    --------
+    >>> Choice(("full", "partial")).options
+    ('full', 'partial')
+    """
 
     options: tuple[str, ...]
 
@@ -72,7 +83,20 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """An array of whole numbers; ``high`` may name an integer parameter."""
+    """An array of whole numbers.
+
+    Parameters
+    ----------
+    low, high
+        Smallest and largest value; ``high`` may name an integer parameter.
+    shape
+        Lengths of the axes: whole numbers, or names of integer parameters.
+
+    Examples
+    --------
+    >>> Integers(0, "E", shape=("N",)).high
+    'E'
+    """
 
     low: int
     high: int | str
@@ -95,6 +119,9 @@ class Real:
         A value that a few points of a search come close to: beyond ``high``, such as a condition number of a million,
         or below it, such as a probability of a thousandth. They are spread evenly in the logarithm, from there to
         ``high``, or from ``low``.
+    whole
+        Whether the numbers are counts, such as those of samples, of which only the proportions matter: counterexamples
+        have whole ones where they can.
     """
 
     low: float
@@ -102,6 +129,7 @@ class Real:
     log: bool = False
     shape: tuple[int | str, ...] = ()
     far: float | None = None
+    whole: bool = False
 
     def __post_init__(self) -> None:
         low = arguments.real("Real", "low", self.low)
@@ -151,6 +179,13 @@ Parameter = Integer | Integers | Real | Choice
 class Space:
     """A space of instances; discrete parameters first.
 
+    Parameters
+    ----------
+    parameters
+        Parameters by name: :class:`Integer`, :class:`Integers`, :class:`Choice` or :class:`Real`.
+
+    Examples
+    --------
     >>> space = Space({"N": Integer(1, 3), "w": Real(-1, 1, shape=("N",))})
     >>> space.length({"N": 3})
     3
@@ -170,7 +205,7 @@ class Space:
             for used in (*lengths, *ends):
                 if isinstance(used, str) and used not in known:
                     raise InvalidParameter(
-                        f"Space parameter {name!r} refers to {used!r}, which is no Integer of the space; "
+                        f"Space parameter {name!r} refers to {used!r}, which is not an Integer of the space; "
                         f"known are {', '.join(sorted(known)) or 'none'}"
                     )
 
@@ -265,6 +300,20 @@ def exact(point: Params) -> ExactPoint:
 def ratio(point: Params, top: int, bottom: int = 1) -> Any:
     """Return a fraction in the arithmetic of a point: float64, or a SymPy rational at an exact one.
 
+    Parameters
+    ----------
+    point
+        The point that ``realise`` was called with.
+    top, bottom
+        Numerator and denominator.
+
+    Returns
+    -------
+    Any
+        The fraction.
+
+    Examples
+    --------
     >>> ratio({"x": 0.5}, 1, 4), ratio(exact({"x": 0.5}), 1, 4)
     (0.25, 1/4)
     """
@@ -303,7 +352,7 @@ def read(space: Space, stored: Params) -> dict[str, Any]:
     """Undo :func:`plain` for values that may come from anywhere, or say which parameter is not one of the space."""
     unknown = sorted(set(stored) - set(space.parameters))
     if unknown:
-        raise InvalidParameter(f"parameters.{unknown[0]} is no parameter of the claim")
+        raise InvalidParameter(f"parameters.{unknown[0]} is not a parameter of the claim")
     point: dict[str, Any] = {}
     for name, parameter in space.items():
         if name not in stored:

@@ -97,7 +97,7 @@ def _top(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
     _traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where in the code an error arose; may stand anywhere.")
+        bool, typer.Option("--traceback", help="Show the traceback of an error; may stand anywhere.")
     ] = False,
 ) -> None:
     if version:

@@ -38,7 +38,8 @@ def bounds(
     own: Annotated[
         bool,
         typer.Option(
-            "--own-algorithms/--same-algorithm", help="Also evaluate theorems about other algorithms, with those."
+            "--own-algorithms/--same-algorithm",
+            help="Also evaluate theorems about other algorithms, each with its own algorithm.",
         ),
     ] = True,
     engine: Annotated[
@@ -50,10 +51,14 @@ def bounds(
     ] = None,
     declare: Annotated[
         list[str] | None,
-        typer.Option("--declare", metavar="NAME=VALUE", help="A constant that you know, by the name of its symbol."),
+        typer.Option(
+            "--declare",
+            metavar="NAME=VALUE",
+            help="Value of a constant, by the name of its symbol; may be given several times.",
+        ),
     ] = None,
     ledger: Annotated[
-        Path, typer.Option(help="Ledger to take verdicts from; without it, shipped counterexamples count.")
+        Path, typer.Option(help="Ledger to take verdicts from; without it, the counterexamples of the package count.")
     ] = LEDGER / "ledger.json",
     output: Annotated[
         Path | None,
@@ -66,7 +71,7 @@ def bounds(
     as_json: Annotated[bool, typer.Option("--json", help="Write everything to standard output as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the theorem that says most about an experiment: every bound of the catalogue, the tightest first."""
+    """Rank the theorems that apply to an experiment, the tightest bound first; say why others do not apply."""
     from fltheory._internal.linear_algebra import one_thread
     from fltheory.configuration import experiments as files
     from fltheory.validation.ledger import load

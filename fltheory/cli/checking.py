@@ -42,7 +42,9 @@ def check(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Check every claim.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Check fewer instances and shorter sweeps.")] = False,
-    variant: Annotated[str | None, typer.Option(help="One form only: published, corrected, sharp.")] = None,
+    variant: Annotated[
+        str | None, typer.Option(help="Check one form only, such as published, corrected or sharp.")
+    ] = None,
     seed: Seed = 0,
     searches: Annotated[
         int, typer.Option(help="Searches per form, with seeds from --seed on; one counterexample is enough.")
@@ -55,7 +57,7 @@ def check(
         bool, typer.Option("--unaided", help="Search without the counterexamples that come with the package.")
     ] = False,
     sensitivity: Annotated[
-        bool, typer.Option("--sensitivity", help="Find out which terms of forms that hold are necessary, and show it.")
+        bool, typer.Option("--sensitivity", help="Find out and show which terms of forms that hold are necessary.")
     ] = False,
     prove: Annotated[
         bool, typer.Option("--prove", help="Search for proofs of forms that hold and have no certificate yet.")
@@ -191,8 +193,8 @@ def replay(
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(help="A ledger.json.", show_default=False)],
-    new: Annotated[Path, typer.Argument(help="A later one.", show_default=False)],
+    old: Annotated[Path, typer.Argument(help="An earlier ledger.json.", show_default=False)],
+    new: Annotated[Path, typer.Argument(help="A later ledger.json.", show_default=False)],
 ) -> None:
     """Compare two ledgers: verdicts and margins that changed, claims that came or went.
 

@@ -30,7 +30,8 @@ def conform(
         ),
     ] = None,
     algorithm: Annotated[
-        str | None, typer.Option("--algorithm", "-a", help="What it should be.", show_default=False)
+        str | None,
+        typer.Option("--algorithm", "-a", help="Name of the algorithm that your code should be.", show_default=False),
     ] = None,
     parameters: Annotated[
         list[str] | None,

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 
 def data(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A data set.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Name of a data set.", show_default=False)
+    ] = None,
     fetch: Annotated[bool, typer.Option("--fetch", help="Get the data set, if a public registry has it.")] = False,
     directory: Annotated[
         Path | None,
-        typer.Option("--directory", help="Data directory to look into first, and to fetch into.", show_default=False),
+        typer.Option("--directory", help="Data directory to search first, and to fetch into.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the real data sets; or show, read and verify one, and fetch it before."""
+    """List the real data sets; or fetch, show and verify one."""
     from fltheory import datasets
 
     if name is None:

@@ -17,12 +17,12 @@ from fltheory.errors import InvalidParameter
 
 def figure(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME...", help="Names of figures; without any, list them.")
+        list[str] | None, typer.Argument(metavar="NAME...", help="Names of figures; without any, they are listed.")
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Draw every figure and table, except those with networks.")
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, replicates and points.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Draw with fewer rounds, replicates and points.")] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     backend: Backend = "processes",
@@ -31,7 +31,8 @@ def figure(
         "results/figures"
     ),
     ledger: Annotated[
-        Path | None, typer.Option(help="Ledger with the verdicts to draw; without, what is needed is checked.")
+        Path | None,
+        typer.Option(help="Ledger with the verdicts to draw; without it, the claims that are needed are checked."),
     ] = None,
     folders: Claims = None,
     as_json: AsJson = False,

@@ -33,7 +33,7 @@ Jobs = Annotated[
     int | None, typer.Option("--jobs", help="Processes; results do not depend on it.", show_default="all cores")
 ]
 Backend = Annotated[
-    str, typer.Option("--backend", help="Where to run: processes of this computer, or dask (the extra of that name).")
+    str, typer.Option("--backend", help="Where to run: processes of this computer, or dask (needs the extra dask).")
 ]
 Address = Annotated[
     str | None,

@@ -45,7 +45,9 @@ def sweep(
         str | None,
         typer.Option(metavar="I/N", help="Run one of N shares, such as 3/16, into a directory of its own."),
     ] = None,
-    merge: Annotated[bool, typer.Option("--merge", help="Put shares together instead of running anything.")] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Merge the results of shares instead of running anything.")
+    ] = False,
     slurm: Annotated[
         int | None, typer.Option(metavar="N", help="Print a job script of Slurm with N shares, and run nothing.")
     ] = None,

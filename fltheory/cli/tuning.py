@@ -43,7 +43,10 @@ def tune(
         ),
     ] = None,
     server: Annotated[
-        bool, typer.Option("--server/--no-server", help="Look for the best server rate, too, where there is one.")
+        bool,
+        typer.Option(
+            "--server/--no-server", help="Look for the best server rate as well, for algorithms that have one."
+        ),
     ] = True,
     output: Annotated[
         Path | None, typer.Option(help=f"Directory for {SUMMARY} and one figure per algorithm.", show_default=False)

@@ -109,9 +109,27 @@ class SparseTernary:
 
 
 def feedback(compressor: SparseTernary | None, residual: Floats, update: Floats) -> tuple[Floats, Floats]:
-    """Return what is sent of ``residual + update``, and the new residual; ``None`` sends everything.
+    """Return what is sent of ``residual + update``, and the new residual.
 
-    Sent and residual always add up to ``residual + update``, so nothing is lost, only late.
+    Sent and residual always add up to ``residual + update``, so nothing is lost, only delayed.
+
+    Parameters
+    ----------
+    compressor
+        A compressor; ``None`` sends everything.
+    residual, update
+        What was kept back so far, and what is new, shape ``(replicates, clients, dim)``.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        What is sent, and what is kept back.
+
+    Examples
+    --------
+    >>> sent, kept = feedback(SparseTernary(fraction=0.5), np.zeros((1, 1, 2)), np.array([[[3.0, 1.0]]]))
+    >>> sent.tolist(), kept.tolist()
+    ([[[3.0, 0.0]]], [[[0.0, 1.0]]])
     """
     total = residual + update
     sent = total if compressor is None else compressor(total)

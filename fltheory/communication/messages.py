@@ -47,10 +47,19 @@ class Coding(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One vector on the wire: ``(replicates, clients | 1, dim)``.
+    """One vector that is sent.
 
-    ``times`` says how often a client sent or received such a vector in the round, shape ``(replicates | 1, clients)``,
-    where that is not once; ``levels`` is ``s`` of the coding of that name.
+    Parameters
+    ----------
+    values
+        The vector, shape ``(replicates, clients | 1, dim)``.
+    coding
+        How it is encoded.
+    times
+        How often a client sent or received such a vector in the round, shape ``(replicates | 1, clients)``; once by
+        default.
+    levels
+        The number ``s`` of a quantised coding.
     """
 
     values: Floats

@@ -251,7 +251,7 @@ def _problem(source: TomlText, value: Any) -> Problem:
         problem: Problem = _build(source, ("problem",), registry.problem(name), rest)
         return problem
     with source.blaming(("problem", "name"), {}):
-        make = registry.own_problem(name, source.folder)
+        make = registry.own_problem(name, *source.places)
     made: Problem = _build(source, ("problem",), make, rest)
     missing = [part for part in _PROBLEM_PARTS if not hasattr(made, part)]
     if missing:
@@ -286,7 +286,7 @@ def _algorithm(
         known = registry.all_algorithms([Path(folder) for folder in source.folders])
     name, rest = _name(source, key, known, value)
     with source.blaming((*key, "name"), {}):
-        kind = known[name] if ":" not in name else registry.own_algorithm(name, source.folder)
+        kind = known[name] if ":" not in name else registry.own_algorithm(name, *source.places)
     algorithm = _build(source, key, kind, rest, apart=_OF_EXPERIMENT)
     if "rate" not in rest and default_rate is None:
         raise source.refuse(

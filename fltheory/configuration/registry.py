@@ -159,17 +159,17 @@ def all_algorithms(folders: Iterable[Path]) -> Mapping[str, type[Algorithm]]:
     return ChainMap(own, algorithms()) if own else algorithms()  # type: ignore[arg-type]  # the maps are only read
 
 
-def own_algorithm(reference: str, beside: Path) -> type[Algorithm]:
-    """Return an algorithm of the user's own, named ``module:Name``."""
-    kind = load_named(reference, beside)
+def own_algorithm(reference: str, *folders: Path) -> type[Algorithm]:
+    """Return an algorithm of the user's own, named ``module:Name``, from a file in one of the folders."""
+    kind = load_named(reference, *folders)
     if not (isinstance(kind, type) and issubclass(kind, Algorithm)) or inspect.isabstract(kind):
         raise InvalidParameter(f"{reference} must be a concrete subclass of fltheory.Algorithm, got {kind!r}")
     return kind
 
 
-def own_problem(reference: str, beside: Path) -> Callable[..., Any]:
-    """Return a function or class of the user's own, named ``module:name``, that makes a problem."""
-    make = load_named(reference, beside)
+def own_problem(reference: str, *folders: Path) -> Callable[..., Any]:
+    """Return a function or class of the user's own that makes a problem, named ``module:name``."""
+    make = load_named(reference, *folders)
     if not callable(make):
         raise InvalidParameter(f"{reference} must be a function or class that makes a problem, got {make!r}")
     found: Callable[..., Any] = make

@@ -80,8 +80,13 @@ class TomlText:
 
     @property
     def folder(self) -> Path:
-        """Folder of the file, in which modules and data of the user are looked for."""
+        """Folder of the file, in which data of the user are looked for."""
         return Path(self.path).parent
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where modules of the user are looked for: the folder of the file, then those that were named."""
+        return self.folder, *(Path(folder) for folder in self.folders)
 
     def tables(self) -> dict[str, Any]:
         """Return the content, or raise with the line of the first mistake."""

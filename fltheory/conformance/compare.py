@@ -45,7 +45,7 @@ class Case(NamedTuple):
         unknown = [name for name in returned.others if name != "local" and name not in reference.states]
         if unknown:
             raise InvalidParameter(
-                f"the code returned {unknown[0]!r}, which is no state of {algorithm.title}; it has "
+                f"the code returned {unknown[0]!r}, which is not part of the state of {algorithm.title}; it has "
                 f"{', '.join(['models', 'local', *reference.states])}"
             )
         return cls(instance, returned, reference, oracle)

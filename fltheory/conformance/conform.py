@@ -57,6 +57,11 @@ def conform(
     **parameters
         Parameters of the algorithm, such as ``alpha=0.1``; the package's defaults otherwise.
 
+    Returns
+    -------
+    Conformance
+        The conclusion, with the smallest instance and the round in which the code differs, if it does.
+
     Examples
     --------
     >>> def run(federation):
@@ -116,9 +121,18 @@ def conform(
 
 
 def assert_conforms(run: Run, algorithm: str = "fedavg", **options: Any) -> None:
-    """Raise ``AssertionError`` with the diagnosis unless an implementation is right; a legitimate reading will do.
+    """Raise ``AssertionError`` with the diagnosis unless an implementation is right; for test suites.
 
-    Takes the arguments of :func:`conform`; made for test suites.
+    Legitimate readings of the algorithm are accepted.
+
+    Parameters
+    ----------
+    run
+        Your code, as for :func:`conform`.
+    algorithm
+        Name of the algorithm.
+    **options
+        All other arguments of :func:`conform`.
     """
     found = conform(run, algorithm, **options)
     if not found.ok:

@@ -39,6 +39,11 @@ def fetch(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
         One of the names in :func:`~fltheory.datasets.available`.
     directory
         The data directory; by default the one in the environment variable ``FLTHEORY_DATA``, or that of the user.
+
+    Returns
+    -------
+    Path
+        The folder of the data set.
     """
     kind = source(name)
     parent = data_directory() if directory is None else Path(directory)

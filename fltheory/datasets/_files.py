@@ -60,7 +60,18 @@ def unpacked(path: Path) -> bytes:
 
 
 def read_idx(path: Path) -> Bytes:
-    """Return the array of an IDX file of unsigned bytes, plain or compressed; read-only and not copied."""
+    """Return the array of an IDX file of unsigned bytes; read-only and not copied.
+
+    Parameters
+    ----------
+    path
+        The file, plain or compressed.
+
+    Returns
+    -------
+    numpy.ndarray
+        The array.
+    """
     return parse_idx(unpacked(path), str(path))
 
 

@@ -80,9 +80,14 @@ def load(name: str, directory: str | os.PathLike[str] | None = None, **options: 
     directory
         Where to look first: a folder with the files, or a data directory that has such a folder. Then the
         data directory in the environment variable ``FLTHEORY_DATA``, that of the user (``fltheory`` in
-        ``XDG_DATA_HOME``, or else in ``~/.local/share``), and the folder of a package of the system are looked into.
+        ``XDG_DATA_HOME``, or else in ``~/.local/share``), and the folder of a package of the system are searched.
     **options
         Fields of the data set's class, such as ``letters=10`` for ``emnist-letters``.
+
+    Returns
+    -------
+    DataSet
+        The samples and labels to train and to test on.
     """
     kind = source(name)
     known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
@@ -96,7 +101,18 @@ def load(name: str, directory: str | os.PathLike[str] | None = None, **options: 
 
 
 def available(directory: str | os.PathLike[str] | None = None) -> tuple[Availability, ...]:
-    """Return which data sets are on this machine, and how to get the others; arguments as for :func:`load`."""
+    """Return which data sets are on this machine, and how to get the others.
+
+    Parameters
+    ----------
+    directory
+        Where to look first, as for :func:`load`.
+
+    Returns
+    -------
+    tuple of Availability
+        One entry per data set, in alphabetical order.
+    """
     return tuple(
         Availability(
             name=name, title=kind.title, samples=kind.samples, folder=find(kind, directory), remedy=kind.remedy
@@ -106,12 +122,41 @@ def available(directory: str | os.PathLike[str] | None = None) -> tuple[Availabi
 
 
 def source(name: object) -> type[DatasetSource]:
-    """Return the class of a named data set, or raise with the nearest name."""
+    """Return the class of a data set; an unknown name raises with the nearest one.
+
+    Parameters
+    ----------
+    name
+        Name of the data set, such as ``mnist``.
+
+    Returns
+    -------
+    type
+        A subclass of :class:`DatasetSource`.
+
+    Examples
+    --------
+    >>> source("mnist").__name__
+    'Mnist'
+    """
     return sources()[arguments.choice("DataSet", "name", name, sources())]
 
 
 def find(kind: type[DatasetSource], directory: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the first folder that has all files of a data set."""
+    """Return the first folder that has all files of a data set.
+
+    Parameters
+    ----------
+    kind
+        The class of the data set; see :func:`source`.
+    directory
+        Where to look first, as for :func:`load`.
+
+    Returns
+    -------
+    Path or None
+        The folder; ``None`` if the data set is not on this machine.
+    """
     return next((folder for folder in _places(kind, directory) if not kind.missing(folder)), None)
 
 

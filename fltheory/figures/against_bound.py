@@ -26,19 +26,25 @@ def against_bound(compared: Any, *, title: str | None = None) -> Figure:
     axes = figure.add_subplot()
     axes.set_xscale("log")
     axes.set_yscale("log")
-    label = "run (exact)" if np.array_equal(compared.left_low, compared.left_high) else "run (mean and band)"
-    positive = compared.left[compared.left > 0]
-    if np.any(compared.left_high > compared.left_low) and positive.size:
-        low = np.maximum(compared.left_low, positive.min() / 10)
-        axes.fill_between(
-            compared.rounds, low, np.maximum(compared.left_high, low), color="0.6", alpha=0.4, linewidth=0
-        )
-    axes.plot(compared.rounds, _shown(compared.left), color="black", linewidth=1.2, label=label)
-    name = f"{compared.variant} bound" + (", constant 1" if compared.is_rate else "")
-    axes.plot(
-        compared.rounds, _shown(compared.right), color=COLOURS[1], linestyle=(0, (4, 2)), linewidth=1.2, label=name
+    lower = compared.direction == "lower"
+    curve, low, high = (
+        (compared.right, compared.right_low, compared.right_high)
+        if lower
+        else (compared.left, compared.left_low, compared.left_high)
     )
-    dress(axes, xlabel="communication round", ylabel="both sides of the statement")
+    label = "run (exact)" if np.array_equal(low, high) else "run (mean and band)"
+    positive = curve[curve > 0]
+    if np.any(high > low) and positive.size:
+        low = np.maximum(low, positive.min() / 10)
+        axes.fill_between(compared.rounds, low, np.maximum(high, low), color="0.6", alpha=0.4, linewidth=0)
+    # A statement about the end of a run has one value, which a line would not show.
+    single: dict[str, Any] = {"marker": "o", "markersize": 4} if len(curve) == 1 else {}
+    axes.plot(compared.rounds, _shown(curve), color="black", linewidth=1.2, label=label, **single)
+    name = f"{compared.variant} {'lower ' if lower else ''}bound" + (", constant 1" if compared.is_rate else "")
+    bound = _shown(compared.left if lower else compared.right)
+    axes.plot(compared.rounds, bound, color=COLOURS[1], linestyle=(0, (4, 2)), linewidth=1.2, label=name, **single)
+    across = "communication round" if compared.axis == "round" else f"{compared.axis}, as the statement counts"
+    dress(axes, xlabel=across, ylabel="both sides of the statement")
     axes.set_title(
         title or f"{compared.reference}: {WORDS[compared.decision.value]}", fontsize=POINTS, parse_math=False
     )

@@ -18,14 +18,19 @@ Panel = Mapping[str, Any]
 """Numbers of a panel: ``title``, ``xlabel``, ``x``; ``upper``, ``lower`` and ``run``, each values by their label."""
 
 
+UPPER = ((0, (5, 1.5)), (0, (9, 1.5, 2, 1.5)))
+LOWER = ("-", (0, (1, 1)), (0, (4, 1, 1, 1, 1, 1)))
+"""Strokes of several bounds in one panel, which colours alone must not tell apart."""
+
+
 def draw(shown: Sequence[Panel], *, ylabel: str) -> Figure:
-    """Draw one panel per setting: upper bounds dashed, lower bounds solid, runs as points."""
+    """Draw one panel per setting: upper bounds in dashes, lower bounds solid or dotted, runs as points."""
     figure, axes = panels(1, len(shown), height=3.1)
     for panel, place in zip(shown, axes[0], strict=True):
         for index, (label, values) in enumerate(panel["upper"].items()):
-            place.loglog(panel["x"], values, label=label, **{**line(index), "linestyle": (0, (5, 1.5))})
+            place.loglog(panel["x"], values, label=label, **{**line(index), "linestyle": UPPER[index % len(UPPER)]})
         for index, (label, values) in enumerate(panel["lower"].items()):
-            place.loglog(panel["x"], values, label=label, **{**line(index + 3), "linestyle": "-"})
+            place.loglog(panel["x"], values, label=label, **{**line(index + 3), "linestyle": LOWER[index % len(LOWER)]})
         for index, (label, values) in enumerate(panel["run"].items()):
             place.loglog(
                 panel["x"],

@@ -47,7 +47,15 @@ HIGHEST = 1e307
 
 
 class Reference(NamedTuple):
-    """A line to compare with, such as a bound: label, places on the horizontal axis, values."""
+    """A line to compare with, such as a bound.
+
+    Parameters
+    ----------
+    label
+        Its name in the legend.
+    x, y
+        Places on the horizontal axis, and the values there.
+    """
 
     label: str
     x: Floats

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fltheory.figures.style import PAGE
 
 NARROW, WIDE, TALL, ROW, GAP = 0.40, 0.78, 0.32, 0.58, 0.05
 """Sizes of boxes, rows and gaps in inches."""
+
+_ROOM, _CLEAR = 0.04, 0.014
+"""Between an edge and the boxes beside it; above and below them."""
+
+Point = tuple[float, float]
 
 
 def rows_of(layer: Mapping[str, int], edges: list[tuple[str, str]]) -> dict[str, int]:
@@ -62,6 +68,37 @@ def _spread(row: list[str], wish: Mapping[str, float]) -> dict[str, float]:
         found[id_] = max(found[id_], edge + width(id_) / 2)
         edge = found[id_] + _pitch(id_) - width(id_) / 2
     return found
+
+
+def routes(rows: Mapping[str, int], across: Mapping[str, float], edges: Sequence[tuple[str, str]]) -> list[list[Point]]:
+    """Return the points of every edge in inches, from the top of what is used to the bottom of what uses it.
+
+    Between two points in turn an edge bends, and goes straight up beside the boxes of a row that it passes: no edge
+    runs behind a box.
+    """
+    taken: dict[int, list[Point]] = {row: [] for row in rows.values()}
+    for id_, row in rows.items():
+        taken[row].append((across[id_] - width(id_) / 2, across[id_] + width(id_) / 2))
+    found = []
+    for one, other in edges:
+        start, end = (across[other], rows[other] * ROW + TALL / 2), (across[one], rows[one] * ROW - TALL / 2)
+        points = [start]
+        for row in range(rows[other] + 1, rows[one]):
+            wish = start[0] + (end[0] - start[0]) * (row * ROW - start[1]) / (end[1] - start[1])
+            gap = _gap(sorted(taken.get(row, ())), wish)
+            points += [(gap, row * ROW - TALL / 2 - _CLEAR), (gap, row * ROW + TALL / 2 + _CLEAR)]
+        found.append([*points, end])
+    return found
+
+
+def _gap(boxes: Sequence[Point], wish: float) -> float:
+    """Return the place nearest to a wish that no box of a row covers."""
+    if all(not left - _ROOM < wish < right + _ROOM for left, right in boxes):
+        return wish
+    ends = [boxes[0][0] - _ROOM, boxes[-1][1] + _ROOM]
+    for (_, left), (right, _) in itertools.pairwise(boxes):
+        ends.append((left + right) / 2 if right - left < 2 * _ROOM else min(max(wish, left + _ROOM), right - _ROOM))
+    return min(ends, key=lambda x: abs(x - wish))
 
 
 def width(id_: str) -> float:

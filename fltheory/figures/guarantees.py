@@ -21,6 +21,9 @@ CURVES = 6
 ROW = 0.17
 """Height of a row in inches."""
 
+BELOW = 0.45
+"""Distance of the legend from the axes above it, in inches: what ticks and label take."""
+
 KINDS = {"bound": "bound", "rate": "rate, constant 1", "refuted": "refuted", "exceeded": "exceeded by this run"}
 """What is drawn, and its entry in the legend."""
 
@@ -77,6 +80,8 @@ def _name(one: Any) -> str:
 
 
 def _curves(axes: Axes, found: Any) -> None:
+    from matplotlib.transforms import ScaledTranslation
+
     axes.set_yscale("log")
     if found.run is not None and found.run.gap is not None:
         gap = found.run.gap.mean(axis=0)
@@ -92,7 +97,8 @@ def _curves(axes: Axes, found: Any) -> None:
         axes.plot(places, _positive(one.gap_curve), label=_name(one), **style)
     dress(axes, xlabel="communication round", ylabel="gap, and bounds on a gap")
     if axes.lines:
-        legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=POINTS - 2)
+        below = axes.transAxes + ScaledTranslation(0, -BELOW, axes.figure.dpi_scale_trans)
+        legend(axes, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below, fontsize=POINTS - 2)
 
 
 def _positive(values: Any) -> Any:

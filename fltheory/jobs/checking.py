@@ -134,7 +134,7 @@ def check(
     variant
         One form only.
     quick
-        Look less hard.
+        Check fewer instances and shorter sweeps.
     seed, searches
         Seed of the first search, and how many searches there are; one counterexample is enough.
     jobs
@@ -146,16 +146,22 @@ def check(
     unaided
         Search without the counterexamples that come with the package, with which every search begins otherwise.
     sensitivity
-        Find out which terms of every form that holds are necessary: by an instance that fails without them, or not, by
-        a certificate. Takes several times as long. The answers are in ``verdict.evidence["terms"]``.
+        Find out for every form that holds which of its terms are necessary, by an instance that fails without the
+        term, and which are not, by a certificate. This takes several times as long. The answers are in
+        ``verdict.evidence["terms"]``.
     prove
-        Seconds for which a proof is searched of every form that holds and has no certificate yet; by default none.
+        Seconds of search for a proof of every form that holds and has no certificate yet; none by default.
         Certificates that come with the package are replayed in any case.
     output
         Folder for ledger, counterexamples and new certificates; verdicts are merged into a ledger that is there.
         ``None`` writes nothing.
     progress
-        Is told how far it is.
+        Is called with the progress of the checks.
+
+    Returns
+    -------
+    Checks
+        The verdicts, in the order of the catalogue.
 
     Examples
     --------
@@ -276,11 +282,22 @@ def falsify(
     budget
         Seconds.
     seed
-        Of the first search; later ones count on.
+        Seed of the first search; later ones take the next numbers.
     claims
         Folders with claims of your own.
     output
         File for the counterexample; a folder gets one named after claim and form. ``None`` writes nothing.
+
+    Returns
+    -------
+    Falsification
+        The verdict, with the counterexample if one was found.
+
+    Examples
+    --------
+    >>> found = falsify("ruan.eq-71", budget=20)
+    >>> found.counterexample.lhs, found.counterexample.rhs
+    ('1/2', '1/4')
     """
     entry = catalogue.select_one(id, folders(claims))
     budget = arguments.real("falsify", "budget", budget, low=0, open_low=True)
@@ -340,7 +357,25 @@ def replay(counterexample: str | Path, *, claims: Folders = ()) -> Replayed | Re
 def replay(counterexample: str | Path | Counterexample, *, claims: Folders = ()) -> Replayed | ReplayedCertificate:
     """Evaluate a counterexample again, from its file or from the object alone, or check the file of a certificate.
 
-    Nothing is searched: products of hypotheses are expanded in exact arithmetic, solvers repeat what they answered.
+    Nothing is searched. Products of hypotheses are expanded in exact arithmetic, and solvers are asked again.
+
+    Parameters
+    ----------
+    counterexample
+        A counterexample, its file, or the file of a certificate.
+    claims
+        Folders with claims of your own.
+
+    Returns
+    -------
+    Replayed or ReplayedCertificate
+        Both sides of the statement on the counterexample, or whether the certificate proves what it says.
+
+    Examples
+    --------
+    >>> found = falsify("ruan.eq-71", budget=20)
+    >>> replay(found.counterexample).violated
+    True
     """
     known = catalogue.index(folders(claims))
     if isinstance(counterexample, Counterexample):

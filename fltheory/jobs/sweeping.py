@@ -117,7 +117,12 @@ def run_sweep(
     algorithms
         Folders with algorithms of your own.
     progress
-        Is told how far it is.
+        Is called with the progress of the runs.
+
+    Returns
+    -------
+    SweepResult
+        The runs, in the order of the grid.
 
     Examples
     --------
@@ -181,11 +186,16 @@ def merge_sweeps(
     folders
         Folders with the shares.
     source
-        The configuration; that of which the folders speak if not given.
+        The configuration; by default the one that the folders name.
     output
         Folder for the whole, which gets the results of all databases. ``None`` writes nothing.
     algorithms
         Folders with algorithms of your own.
+
+    Returns
+    -------
+    SweepResult
+        The runs of all shares, in the order of the grid.
     """
     if isinstance(folders, str | Path):
         raise arguments.fail("merge_sweeps", "folders", "a list of folders", folders, f"write [{str(folders)!r}]")

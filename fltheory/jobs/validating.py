@@ -97,7 +97,7 @@ def validate(
     output
         Folder for the report, the ledger and the figures.
     quick
-        Look less hard, draw with fewer points.
+        Check fewer instances, draw fewer points.
     figures
         Whether to draw figures and tables.
     seed, jobs, claims, progress
@@ -106,6 +106,11 @@ def validate(
         Check, draw and write everything again, also what the same code has found, drawn and written before.
     executor
         As for :func:`~fltheory.check`; its workers must be able to write into ``output``.
+
+    Returns
+    -------
+    Validation
+        The verdicts, and where the report, the ledger and the figures are.
     """
     directory = arguments.path("validate", "output", output, "folder")
     seed = arguments.integer("validate", "seed", seed, low=0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fltheory.logistic.problem import LogisticProblem
-    from fltheory.logistic.steps import LocalWork
+    from fltheory.logistic.steps import StepperInput
 
 
 class Additions:
@@ -73,7 +73,7 @@ class Additions:
         """Return the noise of minibatch ``index`` of this round, shape ``(replicates, clients, dim)``."""
         return np.asarray(self._sigma * self._vectors(Purpose.STEP_NOISE, index))
 
-    def run(self, stepper: Callable[[LocalWork], Floats], work: LocalWork) -> Floats:
+    def run(self, stepper: Callable[[StepperInput], Floats], work: StepperInput) -> Floats:
         """Run local steps with everything that the round adds."""
         if work.how.recentre:
             return stepper(work)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fltheory._internal.arguments import Floats
 from fltheory._internal.kernels import Kernel
-from fltheory.logistic.steps import LocalWork
+from fltheory.logistic.steps import StepperInput
 
 LANES, _ROWS, _WIDTH = 4, 2, 16
 """Sizes of the tiles in :mod:`fltheory.logistic.tiles`, which is not imported here: it is needed to compile only."""
@@ -32,7 +32,7 @@ class CompiledSteps:
         self.features = aligned_zeros((filled(count, SAMPLES), filled(width, _WIDTH)))
         self.features[:count, :width] = features
 
-    def __call__(self, work: LocalWork) -> Floats:
+    def __call__(self, work: StepperInput) -> Floats:
         """Return the local models after all steps, ``(replicates, clients, dim)``."""
         used, dim = work.features.shape[1], work.start.shape[2]
         out = np.empty((*work.steps.shape, dim // used, used))

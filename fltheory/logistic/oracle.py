@@ -22,14 +22,14 @@ from fltheory.errors import InvalidParameter
 from fltheory.logistic.additions import Additions
 from fltheory.logistic.model import LogisticLoss, one_hot
 from fltheory.logistic.solve import minimise, minimise_l1
-from fltheory.logistic.steps import LocalWork, drawn_samples
+from fltheory.logistic.steps import StepperInput, drawn_samples
 from fltheory.problems.oracle import PLAIN, Active, LocalSteps, Minibatch, Round
 from fltheory.problems.problem import Measures, Objective
 
 if TYPE_CHECKING:
     from fltheory.logistic.problem import LogisticProblem
 
-Stepper = Callable[[LocalWork], Floats]
+Stepper = Callable[[StepperInput], Floats]
 Measurer = Callable[[LogisticLoss, Floats], Callable[[Floats], Measures]]
 
 CURVATURES = ("exact", "diagonal", "fisher", "empirical-fisher")
@@ -103,7 +103,7 @@ class LogisticOracle:
         shape = (self._replicates, self.num_clients)
         return self._additions.run(
             self._stepper,
-            LocalWork(
+            StepperInput(
                 start=np.broadcast_to(start, np.broadcast_shapes((1, 1, self.dim), np.shape(start))),
                 steps=np.array(np.broadcast_to(how.steps_in(work), shape), dtype=np.int64),
                 features=self._problem.train.features,

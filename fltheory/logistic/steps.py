@@ -13,7 +13,7 @@ from fltheory.logistic.model import LogisticLoss, one_hot
 from fltheory.problems.oracle import LocalSteps, Rates, rate_of
 
 
-class LocalWork(NamedTuple):
+class StepperInput(NamedTuple):
     """What a stepper needs to run (G); an axis of length 1 broadcasts over replicates or clients."""
 
     start: Floats
@@ -51,7 +51,7 @@ def drawn_samples(keys: Words, index: int, batch_size: int, count: int) -> Ints:
     return ((high * np.uint64(count)) >> np.uint64(32)).astype(np.int64)
 
 
-def reference_steps(work: LocalWork) -> Floats:
+def reference_steps(work: StepperInput) -> Floats:
     """Return the local models after all steps, ``(replicates, clients, dim)``."""
     result = np.array(np.broadcast_to(work.start, (*work.steps.shape, work.start.shape[-1])))
     rows = result.shape[2] // work.features.shape[1]

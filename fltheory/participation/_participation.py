@@ -20,14 +20,32 @@ from fltheory.problems.oracle import Rates, Round
 
 
 class Draw(NamedTuple):
-    """Sampled rounds: completed steps and aggregation weights, both ``(replicates, clients)``."""
+    """Sampled rounds.
+
+    Parameters
+    ----------
+    steps
+        Completed steps, shape ``(replicates, clients)``.
+    weights
+        Aggregation weights, shape ``(replicates, clients)``.
+    """
 
     steps: Ints
     weights: Floats
 
 
 class Outcomes(NamedTuple):
-    """The law of one round: ``probability`` is ``(outcomes,)``, the others ``(outcomes, clients)``."""
+    """The law of one round.
+
+    Parameters
+    ----------
+    probability
+        Probabilities of the outcomes, shape ``(outcomes,)``.
+    steps
+        Completed steps, shape ``(outcomes, clients)``.
+    weights
+        Aggregation weights, shape ``(outcomes, clients)``.
+    """
 
     probability: Floats
     steps: Ints

@@ -113,7 +113,7 @@ class Everyone:
     name: ClassVar[str] = "everyone"
 
     def check(self, num_members: int) -> None:
-        """Nothing can be wrong."""
+        """Accept any members."""
 
     def asks_all(self, num_members: int) -> bool:
         return True
@@ -155,7 +155,7 @@ class WithReplacement:
         arguments.integer("WithReplacement", "size", self.size, low=1)
 
     def check(self, num_members: int) -> None:
-        """Any number of draws is possible."""
+        """Accept any members; draws may repeat them."""
 
     def asks_all(self, num_members: int) -> bool:
         return False
@@ -255,7 +255,7 @@ class Bernoulli:
         arguments.real("Bernoulli", "probability", self.probability, low=0, high=1, open_low=True)
 
     def check(self, num_members: int) -> None:
-        """Somebody is always selected."""
+        """Accept any members; draws with nobody selected are repeated."""
 
     def asks_all(self, num_members: int) -> bool:
         return self.probability == 1 or num_members == 1

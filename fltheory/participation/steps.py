@@ -52,7 +52,7 @@ class FullSteps:
     stationary: ClassVar[bool] = True
 
     def check(self, num_clients: int, local_steps: int) -> None:
-        """Nothing can be wrong."""
+        """Accept any numbers of clients and steps."""
 
     def probabilities(self, index: int, *, num_clients: int, local_steps: int) -> Floats:
         return _point_masses(np.full(num_clients, local_steps, dtype=np.int64), local_steps)

@@ -215,10 +215,14 @@ class Oracle(Protocol):
     """Access to the clients' objectives of the current round, for all replicates at once."""
 
     @property
-    def num_clients(self) -> int: ...
+    def num_clients(self) -> int:
+        """Number of clients."""
+        ...
 
     @property
-    def dim(self) -> int: ...
+    def dim(self) -> int:
+        """Length of a model."""
+        ...
 
     def local_steps(self, start: Floats, work: Round, how: LocalSteps = PLAIN) -> Floats:
         """Run steps of (G) from ``start`` and return the local models, shape ``(replicates, clients, dim)``.
@@ -239,23 +243,58 @@ class Oracle(Protocol):
         ...
 
     def gradient(self, w: Floats, minibatch: Minibatch | None = None, *, active: Active | None = None) -> Floats:
-        """Return every client's gradient at ``w``; full without a minibatch, stochastic with one.
+        """Return every client's gradient, shape ``(replicates, clients, dim)``.
 
-        ``active`` says whose results will be used; those of the others may be anything finite.
+        Parameters
+        ----------
+        w
+            Models, shape ``(replicates, clients | 1, dim)``.
+        minibatch
+            The minibatch for a stochastic gradient; the full gradient without one.
+        active
+            Whose results will be used, shape ``(replicates | 1, clients)``; those of the others may be anything finite.
         """
         ...
 
     def curvature(self, w: Floats, kind: str, *, active: Active | None = None) -> Floats:
-        """Return a curvature at ``w``: ``exact`` or ``diagonal`` Hessian, ``fisher`` or ``empirical-fisher``.
+        """Return every client's curvature, to be multiplied by :meth:`apply`.
 
-        The last three are diagonal in the coordinates of the model. ``active`` is that of :meth:`gradient`.
+        Parameters
+        ----------
+        w
+            Models, shape ``(replicates, clients | 1, dim)``.
+        kind
+            ``exact`` or ``diagonal`` Hessian, ``fisher`` or ``empirical-fisher``; the last three are diagonal in the
+            coordinates of the model.
+        active
+            Whose results will be used, as for :meth:`gradient`.
         """
         ...
 
     def apply(self, curvature: Floats, vectors: Floats) -> Floats:
-        """Multiply a curvature with vectors ``(replicates | 1, clients | 1, dim)``."""
+        """Return a curvature times vectors, shape ``(replicates, clients, dim)``.
+
+        Parameters
+        ----------
+        curvature
+            What :meth:`curvature` returned, or a sum or multiple of such.
+        vectors
+            Shape ``(replicates | 1, clients | 1, dim)``.
+        """
         ...
 
     def prox(self, anchor: Floats, *, pull: float, l1: float = 0.0, linear: Floats | None = None) -> Floats:
-        r"""Return :math:`\arg\min_w f_i(w) + \langle \ell_i, w\rangle + \frac{q}{2}\|w-a\|^2 + \lambda_1\|w-a\|_1`."""
+        r"""Return :math:`\arg\min_w f_i(w) + \langle \ell_i, w\rangle + \frac{q}{2}\|w-a\|^2 + \lambda_1\|w-a\|_1`.
+
+        Parameters
+        ----------
+        anchor
+            The models :math:`a`, shape ``(replicates, clients | 1, dim)``.
+        pull
+            The number :math:`q`.
+        l1
+            The number :math:`\lambda_1`.
+        linear
+            The vectors :math:`\ell_i`, shape ``(replicates, clients, dim)``; 0 without them.
+        """
         ...

@@ -28,7 +28,17 @@ class Origin(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number (or an array with one per client, or a model) that theorems refer to."""
+    """A number (or an array with one per client, or a model) that theorems refer to.
+
+    Parameters
+    ----------
+    value
+        The value.
+    origin
+        Whether it was computed, declared or measured.
+    note
+        What it is, or where it was measured, in a few words.
+    """
 
     value: Any
     origin: Origin
@@ -62,7 +72,17 @@ class Objective(Protocol):
 
 
 class Measures(NamedTuple):
-    """How good models are where the minimiser is known, each for models ``(..., dim)`` of shape ``(...,)``."""
+    """How good models are where the minimiser is known; for models ``(..., dim)`` all have the shape ``(...,)``.
+
+    Parameters
+    ----------
+    distance_sq
+        Squared distance to the minimiser.
+    gap
+        Objective minus its minimum.
+    gradient_norm_sq
+        Squared norm of the gradient.
+    """
 
     distance_sq: Floats
     gap: Floats
@@ -70,7 +90,15 @@ class Measures(NamedTuple):
 
 
 class LossMeasures(NamedTuple):
-    """How good models are where no minimiser is known: training loss, and share of test samples that are right."""
+    """How good models are where no minimiser is known; for models ``(..., dim)`` all have the shape ``(...,)``.
+
+    Parameters
+    ----------
+    loss
+        Training loss.
+    accuracy
+        Share of the test samples that are classified correctly.
+    """
 
     loss: Floats
     accuracy: Floats
@@ -116,10 +144,14 @@ class Problem(Protocol):
     """What its numbers depend on besides what all numbers do: packages whose versions are recorded."""
 
     @property
-    def num_clients(self) -> int: ...
+    def num_clients(self) -> int:
+        """Number of clients."""
+        ...
 
     @property
-    def dim(self) -> int: ...
+    def dim(self) -> int:
+        """Length of a model."""
+        ...
 
     @property
     def weights(self) -> Floats:
@@ -145,11 +177,27 @@ class Problem(Protocol):
         ...
 
     def reference_oracle(self, *, seed: int, replicates: range) -> EngineOracle:
-        """Return the plain NumPy oracle, in the coordinates of the problem."""
+        """Return the plain NumPy oracle, in the coordinates of the problem.
+
+        Parameters
+        ----------
+        seed
+            Seed of noise, drifts and minibatches.
+        replicates
+            Numbers of the replicates that the oracle serves.
+        """
         ...
 
     def compiled_oracle(self, *, seed: int, replicates: range, rotation_equivariant: bool) -> EngineOracle:
-        """Return the compiled oracle; it may work in rotated coordinates if the algorithm does not mind."""
+        """Return the compiled oracle.
+
+        Parameters
+        ----------
+        seed, replicates
+            As for :meth:`reference_oracle`.
+        rotation_equivariant
+            Whether the algorithm treats all directions alike, so that the oracle may work in rotated coordinates.
+        """
         ...
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from fltheory._internal.arguments import Floats
 from fltheory.problems.problem import Constant, ball, ball_constants
+from fltheory.quadratic.objective import eigenvalues
 
 if TYPE_CHECKING:
     from fltheory.quadratic.problem import Quadratic
@@ -32,7 +33,7 @@ def constants_on_ball(problem: Quadratic, radius: float, centre: Floats | None =
     """Return constants by name; see :func:`fltheory.problems.problem.constants_on_ball`."""
     radius, outer = ball("Quadratic", problem, radius, centre)
     c = problem.inward(outer)
-    spectra = np.linalg.eigvalsh(problem.hessian) if problem.is_dense else problem.hessian
+    spectra = eigenvalues(problem.hessian) if problem.is_dense else problem.hessian
     growth = np.asarray(problem.client_growth)
     drift_sq = problem.fresh_drift_sq + problem.round_drift_sq
     full_sq = np.array([_largest_slope_sq(problem, i, radius, c) for i in range(problem.num_clients)]) + drift_sq

@@ -92,6 +92,16 @@ def client_minima(hessian: Floats, linear: Floats, constant: Floats, scale: Floa
     return minima
 
 
+def eigenvalues(hessian: Floats) -> Floats:
+    """Return the eigenvalues of symmetric matrices, increasing, without the rounding of those that are 0.
+
+    >>> eigenvalues(np.array([[[1.0, 1.0], [1.0, 1.0]]])).tolist()
+    [[0.0, 2.0]]
+    """
+    found = np.linalg.eigvalsh(hessian)
+    return np.where(np.abs(found) <= NULL * np.abs(found).max(axis=-1, keepdims=True), 0.0, found)
+
+
 def spectral_distance(hessian: Floats, scale: Floats) -> float:
     """Return the largest spectral norm of a difference of two clients' Hessians."""
     scaled = [factor * hessian[i % len(hessian)] for i, factor in enumerate(scale)]

@@ -32,7 +32,7 @@ from fltheory.problems import display, reflections
 from fltheory.problems.closed_form import ClosedForm
 from fltheory.problems.problem import Constant, EngineOracle, Origin
 from fltheory.problems.reflections import Basis
-from fltheory.quadratic.objective import QuadraticObjective, client_minima, spectral_distance
+from fltheory.quadratic.objective import QuadraticObjective, client_minima, eigenvalues, spectral_distance
 
 NOISE_LAWS = ("gaussian", "bounded")
 
@@ -274,7 +274,7 @@ class Quadratic:
 
     def _spectra(self) -> Floats:
         """Return the eigenvalues of the Hessians, shape ``(1 | clients, dim)``."""
-        return np.asarray(np.linalg.eigvalsh(self.hessian), dtype=np.float64) if self.is_dense else self.hessian
+        return eigenvalues(self.hessian) if self.is_dense else self.hessian
 
     def _extremes(self, spectra: Floats) -> tuple[float, float]:
         """Return the extreme eigenvalues of the clients' objectives over all rounds."""

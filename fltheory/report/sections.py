@@ -18,7 +18,7 @@ from fltheory.errors import WorkerLost
 from fltheory.report import notes
 from fltheory.report.formulas import mathml
 from fltheory.report.markup import page
-from fltheory.report.wording import certified, equation, form_name, instance, number, prose, ratio, why
+from fltheory.report.wording import certified, equations, form_name, instance, number, prose, ratio, why
 from fltheory.validation import known_terms
 from fltheory.validation.counterexamples import file_of, replay_command
 from fltheory.validation.sensitivity import explained, summarised
@@ -80,7 +80,8 @@ def _form(form: Mapping[str, Any], kept: Path, folders: tuple[Path, ...]) -> dic
         "ratio": ratio(form),
         "settings": certified(form),
         "why": why(form),
-        "instance": _instance(counterexample) if counterexample else None,
+        "instance": instance_table(counterexample) if counterexample else None,
+        "hypotheses": hypotheses(counterexample) if counterexample else [],
         "line": instance(counterexample.get("quantities", ())) if counterexample else "",
         "terms": _terms(form),
         "replay": replay_command(kept / file_of(form["id"], form["variant"]), folders),
@@ -105,18 +106,30 @@ def _assumptions(entry: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _instance(counterexample: Mapping[str, Any]) -> dict[str, Any]:
+def instance_table(counterexample: Mapping[str, Any]) -> dict[str, Any]:
     """Return an instance: what has one value, and a table of what has one per outcome."""
     rows = counterexample.get("quantities", ())
     random = [row for row in rows if len(row["values"]) > 1]
     return {
-        "fixed": [equation(row) for row in rows if len(row["values"]) == 1],
+        "fixed": equations([row for row in rows if not row.get("assumed")]),
+        "assumed": equations([row for row in rows if row.get("assumed")]),
         "outcomes": range(1, max((len(row["values"]) for row in random), default=0) + 1),
         "random": [
             {"symbol": mathml(row["symbol"], block=False), "values": [number(value) for value in row["values"]]}
             for row in random
         ],
     }
+
+
+def hypotheses(counterexample: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the assumptions with the values of their sides on a counterexample."""
+    return [
+        {
+            "statement": mathml(one["statement"], block=False),
+            "outcome": f"{number(one['lhs'])} {html.escape(one['sign'])} {number(one['rhs'])}",
+        }
+        for one in counterexample.get("hypotheses", ())
+    ]
 
 
 def _symbols(found: catalogue.Entry | None) -> list[dict[str, str]]:

@@ -22,7 +22,7 @@ from fltheory.figures.style import WORDS
 from fltheory.report import notes
 from fltheory.report.markup import with_names, without_roles
 from fltheory.report.sections import BETWEEN
-from fltheory.report.wording import EXACT, as_latex, form_name
+from fltheory.report.wording import EXACT, as_latex, decimal, form_name
 from fltheory.validation.in_symbols import relation
 
 _WIDTH = 72
@@ -179,17 +179,49 @@ def _verdict(variant: str, form: Mapping[str, Any] | None, replay: Mapping[str, 
     left, right = found["lhs"], found["rhs"]
     if relation(form["latex"]) == "ge":
         left, right = right, left
-    left, right = (f"${as_latex(side)}$" if EXACT.fullmatch(side) else escaped(side) for side in (left, right))
+    left, right = (_number(side) for side in (left, right))
+    terms = found.get("terms") or {}
+    left, right = (
+        f"${terms[name]} =$ {value}" if name in terms else value for name, value in (("left", left), ("right", right))
+    )
     text += f"On the instance below the left-hand side is {left}, the right-hand side {right}."
     rows = found.get("quantities", ())
     if rows:
         text += "\n\n" + ", ".join(f"${row['symbol']} = {_values(row['values'])}$" for row in rows) + "."
         if any(len(row["values"]) > 1 for row in rows):
             text += " Several values belong to the outcomes, in the same order."
+    if found.get("hypotheses"):
+        signs = {"≤": r"\le", "≥": r"\ge", "≠": r"\ne"}
+        text += "\n\nThe assumptions hold: " + "; ".join(
+            f"${one['statement']}$, here ${one['lhs']} {signs.get(one['sign'], one['sign'])} {one['rhs']}$"
+            for one in found["hypotheses"]
+        )
+        text += "."
     if form["evidence"].get("sweeps"):
         text += "\n\n" + escaped(form["reason"][:1].upper() + form["reason"][1:]) + "."
     command = replay.get(variant, "")
-    return text + (f"\n\\begin{{verbatim}}\n{command}\n\\end{{verbatim}}" if command else "")
+    return text + ("\n" + _listing(_shell(command)) if command else "")
+
+
+def _number(text: str) -> str:
+    if about := decimal(text):
+        return rf"about {about}"
+    return f"${as_latex(text)}$" if EXACT.fullmatch(text) else escaped(text)
+
+
+def _listing(text: str) -> str:
+    return f"{{\\footnotesize\n\\begin{{verbatim}}\n{text}\n\\end{{verbatim}}}}"
+
+
+def _shell(command: str) -> str:
+    r"""Return a command over several lines, which a shell reads as one.
+
+    >>> print(_shell("fltheory replay " + "a/" * 30 + "b.json"))  # doctest: +ELLIPSIS
+    fltheory replay \
+        a/a/.../a/b.json
+    """
+    words = textwrap.wrap(command, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return " \\\n    ".join(words)
 
 
 def _values(values: Sequence[str]) -> str:
@@ -239,4 +271,4 @@ def _source(claim: Claim, checked: Mapping[str, Any] | None, version: str, commi
     ]
     lines = (line for one in entries for line in one.split("\n"))
     listing = "\n".join(textwrap.fill(line, _WIDTH, subsequent_indent="    ") for line in lines)
-    return escaped(f"{made}; id of the claim: {claim.id}.") + f"\n\\begin{{verbatim}}\n{listing}\n\\end{{verbatim}}"
+    return escaped(f"{made}; id of the claim: {claim.id}.") + "\n" + _listing(listing)

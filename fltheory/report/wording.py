@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from fltheory.bounds.papers import labelled
@@ -36,6 +38,10 @@ NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 """A whole number or a fraction."""
 
 
+DIGITS = 6
+"""Digits of a numerator or denominator beyond which a fraction is told as a decimal number, about."""
+
+
 def form_name(variant: str) -> str:
     """Return a name for a form.
 
@@ -55,20 +61,39 @@ def form_name(variant: str) -> str:
 def sides(counterexample: Mapping[str, Any]) -> tuple[str, str]:
     """Return both sides of what fails as HTML, floats with as many digits as tell them apart."""
     both = str(counterexample["lhs"]), str(counterexample["rhs"])
-    if any("." in side for side in both):
+    if any("." in side or _unreadable(side) for side in both):
         try:
-            numbers = tuple(map(float, both))
-        except ValueError:
+            numbers = tuple(float(Fraction(side) if NUMBER.fullmatch(side) else side) for side in both)
+        except (ValueError, ZeroDivisionError, OverflowError):
             return number(both[0]), number(both[1])
         digits = next((n for n in range(4, 17) if f"{numbers[0]:.{n}g}" != f"{numbers[1]:.{n}g}"), 17)
         both = f"{numbers[0]:.{digits}g}", f"{numbers[1]:.{digits}g}"
     return number(both[0]), number(both[1])
 
 
+def _unreadable(text: str) -> bool:
+    """Return whether a number is a fraction with more digits than anybody reads."""
+    return bool(NUMBER.fullmatch(text)) and "/" in text and max(map(len, text.lstrip("-").split("/"))) > DIGITS
+
+
+def decimal(text: str) -> str:
+    """Return a fraction with many digits as a decimal number, about; empty for all others."""
+    with contextlib.suppress(ZeroDivisionError, OverflowError):
+        return f"{float(Fraction(text)):.6g}" if _unreadable(text) else ""
+    return ""
+
+
 def number(text: str) -> str:
-    """Return a number as HTML: plain ones as text with a true minus sign, others as formulas."""
-    if re.fullmatch(r"[-\d./, ()]+", text):
-        return text.replace("-", "−")
+    """Return a number as HTML: plain ones as text with a true minus sign, others as formulas.
+
+    >>> number("-3/4"), number("5041/16384001")
+    ('−3/4', '≈ 0.000307678')
+    """
+    if about := decimal(text):
+        return f"≈ {about}".replace("-", "−")
+    plain = text.replace(r"\cdot", "·")
+    if re.fullmatch(r"[-+·\d./, ()]+", plain):
+        return plain.replace("-", "−")
     if EXACT.fullmatch(text):
         return mathml(as_latex(text), block=False)
     return mathml(text, block=False) if "\\" in text else html.escape(text.replace("**", "^"))
@@ -100,11 +125,37 @@ def why(form: Mapping[str, Any]) -> str:
         left, right = printed_sides(form)
         place = ", ".join(f"{name} = {value}" for name, value in found["where"].items() if name not in HIDDEN)
         at = f" at {prose(place)}" if place else ""
+        left, right = told(form, "left", left), told(form, "right", right)
         if found["sign"] == "≠":
             return f"The two sides are {left} and {right}, not equal, on the instance below{at}."
         return f"The left-hand side is {left}, the right-hand side {right}, on the instance below{at}."
     reason = prose(str(form["reason"]))
     return f"{reason[:1].upper()}{reason[1:]}{'' if reason.endswith('.') else '.'}"
+
+
+def told(form: Mapping[str, Any], side: str, value: str) -> str:
+    r"""Return the value of a side as HTML, behind the values of its terms where it has several.
+
+    >>> print(told({"counterexample": {"terms": {"right": "2 + 6"}}}, "right", "8"))
+    2 + 6 = 8
+    """
+    terms = (form["counterexample"].get("terms") or {}).get(side)
+    return f"{number(terms)} = {value}" if terms else value
+
+
+def compared(form: Mapping[str, Any]) -> str:
+    r"""Return both sides of what fails as HTML, in the order of the formula, with the sign between them.
+
+    >>> found = {"lhs": "10", "rhs": "8", "sign": ">", "terms": {"right": "2 + 6"}}
+    >>> compared({"latex": r"x \le y", "counterexample": found})
+    '10 &gt; 2 + 6 = 8'
+    """
+    left, right = printed_sides(form)
+    sign = "&lt;" if relation(form["latex"]) == "ge" else "&gt;"
+    sign = "≠" if form["counterexample"]["sign"] == "≠" else sign
+    terms = (form["counterexample"].get("terms") or {}).get("left")
+    left = f"{left} = {number(terms)}" if terms else left
+    return f"{left} {sign} {told(form, 'right', right)}"
 
 
 def prose(text: str) -> str:
@@ -179,10 +230,26 @@ def equation(row: Mapping[str, Any]) -> str:
     return f"{symbol} = {' | '.join(map(number, row['values']))}"
 
 
+def equations(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return as HTML the quantities of an instance that have one value; members of a family with the same one together.
+
+    >>> rows = [{"symbol": name, "meaning": "their means", "values": ["1"]} for name in ("a", "b")]
+    >>> equations(rows)
+    ['<math><mi>a</mi></math> = <math><mi>b</mi></math> = 1']
+    """
+    alike: dict[tuple[str, str, bool], list[str]] = {}
+    for row in rows:
+        if len(row["values"]) == 1:
+            key = row["meaning"], row["values"][0], row.get("assumed", False)
+            alike.setdefault(key, []).append(mathml(row["symbol"], block=False))
+    return [" = ".join([*symbols, number(value)]) for (_, value, _), symbols in alike.items()]
+
+
 def instance(quantities: Sequence[Mapping[str, Any]]) -> str:
     """Return an instance in one line of HTML."""
     chance: list[str] = next((row["values"] for row in quantities if row["symbol"] == PROBABILITY), [])
-    text = ", ".join(equation(row) for row in quantities if row["symbol"] != PROBABILITY)
+    random = (row for row in quantities if row["symbol"] != PROBABILITY and len(row["values"]) > 1)
+    text = ", ".join([*equations(quantities), *map(equation, random)])
     if chance and len(set(chance)) == 1:
         return f"{text}, in {len(chance)} outcomes of probability {number(chance[0])} each"
     return f"{text}, in outcomes of probability {' | '.join(map(number, chance))}" if chance else text

@@ -18,6 +18,19 @@ from fltheory._internal.arguments import Floats
 from fltheory.errors import InvalidParameter
 from fltheory.problems.oracle import Rates
 
+__all__ = [
+    "Constant",
+    "Inverse",
+    "PerStep",
+    "Rate",
+    "Schedule",
+    "StepRate",
+    "StepTable",
+    "Table",
+    "as_rate",
+    "rates_of",
+]
+
 
 class Rate(Protocol):
     """A learning rate per round."""
@@ -40,7 +53,18 @@ Schedule = Rate | StepRate
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Constant:
-    """The same rate in every round."""
+    """The same rate in every round.
+
+    Parameters
+    ----------
+    value
+        The rate.
+
+    Examples
+    --------
+    >>> Constant(value=0.1).at(7)
+    0.1
+    """
 
     value: float
 
@@ -58,6 +82,16 @@ class Inverse:
     ``shift=1`` is the experiments' :math:`\eta_0/\tau` counted from 1. The theorems'
     :math:`16E / \bigl(\mu\,\mathbb E[\sum_i p_i s_i]\,(\tau E + \gamma)\bigr)` is
     ``scale = 16 / (mu * moment)`` and ``shift = gamma / E``.
+
+    Parameters
+    ----------
+    scale, shift
+        The two numbers of the formula, both positive.
+
+    Examples
+    --------
+    >>> [Inverse(scale=1.0).at(tau) for tau in range(3)]
+    [1.0, 0.5, 0.3333333333333333]
     """
 
     scale: float
@@ -73,7 +107,18 @@ class Inverse:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """Rates listed one by one; the last one stays in force."""
+    """Rates of the rounds, listed one by one; the last one stays in force.
+
+    Parameters
+    ----------
+    values
+        Positive rates.
+
+    Examples
+    --------
+    >>> [Table(values=[0.2, 0.1]).at(tau) for tau in range(3)]
+    [0.2, 0.1, 0.1]
+    """
 
     values: Floats
 
@@ -91,6 +136,13 @@ class PerStep:
     Theorems on local SGD often ask for it: Li et al., *On the convergence of FedAvg on non-IID data*, ICLR 2020, has
     ``scale = 2 / mu`` and ``shift = gamma``.
 
+    Parameters
+    ----------
+    scale, shift
+        The two numbers of the formula, both positive.
+
+    Examples
+    --------
     >>> [PerStep(scale=2.0, shift=4.0).at_step(t) for t in range(3)]
     [0.5, 0.4, 0.3333333333333333]
     """
@@ -110,7 +162,18 @@ class PerStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepTable:
-    """Rates of the local steps, listed one by one; the last one stays in force."""
+    """Rates of the local steps, listed one by one; the last one stays in force.
+
+    Parameters
+    ----------
+    values
+        Positive rates.
+
+    Examples
+    --------
+    >>> [StepTable(values=[0.2, 0.1]).at_step(t) for t in range(3)]
+    [0.2, 0.1, 0.1]
+    """
 
     name: ClassVar[str] = "step-table"
 
@@ -124,7 +187,27 @@ class StepTable:
 
 
 def rates_of(schedule: Schedule, tau: int, local_steps: int) -> Rates:
-    """Return the rates of the ``tau``-th round since the last restart: one for all steps, or one per step."""
+    """Return the rates of a round: one for all steps, or one per step.
+
+    Parameters
+    ----------
+    schedule
+        A schedule.
+    tau
+        Round, counted from 0 at the last restart.
+    local_steps
+        Local steps that are assigned per round.
+
+    Returns
+    -------
+    tuple of float
+        The rates.
+
+    Examples
+    --------
+    >>> rates_of(Constant(value=0.1), 3, 2), rates_of(PerStep(scale=1.0), 0, 2)
+    ((0.1,), (1.0, 0.5))
+    """
     at_step = getattr(schedule, "at_step", None)  # asked for in every round, which isinstance would take too long for
     if at_step is None:
         return (cast(Rate, schedule).at(tau),)
@@ -139,7 +222,23 @@ def _positive_list(owner: str, values: Floats) -> Floats:
 
 
 def as_rate(value: Schedule | float) -> Schedule:
-    """Return ``value`` itself, or a constant rate for a number."""
+    """Return a schedule as it is, or a constant one for a number.
+
+    Parameters
+    ----------
+    value
+        A positive number, or a schedule.
+
+    Returns
+    -------
+    Rate or StepRate
+        The schedule.
+
+    Examples
+    --------
+    >>> as_rate(0.1)
+    Constant(value=0.1)
+    """
     if isinstance(value, int | float | np.number):
         return Constant(value=arguments.real("Experiment", "rate", value, low=0, open_low=True))
     if isinstance(value, type) or not any(callable(getattr(value, name, None)) for name in ("at", "at_step")):

@@ -51,7 +51,17 @@ see an array where it is one.
 
 
 class Band(NamedTuple):
-    """A mean with limits that hold for all rounds at once; for exact curves all three agree."""
+    """A mean with limits that hold for all rounds at once; for exact curves all three agree.
+
+    Parameters
+    ----------
+    mean
+        Mean over the replicates, one entry per round.
+    low, high
+        Ends of the band.
+    level
+        Probability with which the whole expected curve lies inside.
+    """
 
     mean: Floats
     low: Floats
@@ -69,6 +79,8 @@ class Trajectories:
 
     Parameters
     ----------
+    algorithm
+        Title of the algorithm.
     distance_sq
         Squared distance to the minimiser.
     gap
@@ -161,10 +173,12 @@ class Trajectories:
 
     @property
     def rounds(self) -> int:
+        """Number of rounds; curves have one entry more."""
         return int(self.uplink_bits.shape[1]) - 1
 
     @property
     def replicates(self) -> int:
+        """Number of rows of every curve; 1 for exact expectations."""
         return int(self.uplink_bits.shape[0])
 
     def curves(self) -> list[str]:
@@ -173,7 +187,13 @@ class Trajectories:
         return [name for name in names if getattr(self, name) is not None]
 
     def curve(self, name: str) -> Floats:
-        """Return one recorded curve, or say why it is not there."""
+        """Return one recorded curve, or raise an error that says why it is not there.
+
+        Parameters
+        ----------
+        name
+            Name of the curve, such as ``gap``; :meth:`curves` lists them.
+        """
         known = [f.name for f in fields(self) if f.name not in _ABOUT]
         arguments.choice("Trajectories", "curve", name, known)
         values: Floats | None = getattr(self, name)
@@ -185,7 +205,13 @@ class Trajectories:
         return values
 
     def until(self, rounds: int) -> Trajectories:
-        """Return the first rounds."""
+        """Return the same curves, cut off after some rounds.
+
+        Parameters
+        ----------
+        rounds
+            Number of rounds to keep.
+        """
         arguments.integer("Trajectories", "rounds", rounds, low=0, high=self.rounds)
         cut = {name: getattr(self, name)[:, : rounds + 1] for name in self.curves()}
         return replace(self, **cut)
@@ -193,8 +219,15 @@ class Trajectories:
     def band(self, name: str, *, level: float = 0.99) -> Band:
         """Return the mean of a curve with a band that covers all rounds at once.
 
-        Student's interval at every round, at a level that the number of rounds divides (Bonferroni), so the whole
-        expected curve lies inside with probability at least ``level`` when replicate means are near normal.
+        This is Student's interval in every round, at a level that is divided by the number of rounds (Bonferroni). So
+        the whole expected curve lies inside with probability at least ``level`` if replicate means are nearly normal.
+
+        Parameters
+        ----------
+        name
+            Name of a curve with one number per replicate and round.
+        level
+            Probability that the band covers the expected curve.
         """
         level = arguments.real("band", "level", level, low=0, high=1, open_low=True, open_high=True)
         values = self.curve(name)
@@ -220,6 +253,11 @@ class Trajectories:
         Without an argument, all curves that have one number per replicate and round: one row per replicate and round,
         one column per curve. With the name of a curve, that curve alone, one row per number, with a column for each of
         its dimensions (see :data:`DIMENSIONS`).
+
+        Parameters
+        ----------
+        curve
+            Name of a single curve.
         """
         pandas = library("pandas")
         names = self._plain_curves() if curve is None else [curve]
@@ -274,7 +312,13 @@ class Trajectories:
         )
 
     def save(self, path: Path) -> None:
-        """Write the curves to ``.npz`` (no pickle) and the provenance beside them as ``.json``."""
+        """Write the curves to ``.npz`` (no pickle) and the provenance beside them as ``.json``.
+
+        Parameters
+        ----------
+        path
+            Path of both files, without their endings.
+        """
         curves: dict[str, Any] = {name: getattr(self, name) for name in self.curves()}
         with files.opened(_named(path, ".npz")) as file:
             np.savez_compressed(file, **curves)
@@ -284,7 +328,13 @@ class Trajectories:
 
     @classmethod
     def load(cls, path: Path) -> Trajectories:
-        """Read what :meth:`save` wrote."""
+        """Return the curves that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path
+            Path of both files, without their endings.
+        """
         place = _named(path, ".json")
         record = files.read_json(place)
         shapes.check(record, _RECORD, str(place))

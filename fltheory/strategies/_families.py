@@ -17,7 +17,19 @@ from fltheory.errors import InvalidParameter
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ClientFamily:
-    """Clients with their objectives (all with minimum 0) and weights, and the minimiser of the weighted sum."""
+    """Clients with their objectives (all with minimum 0) and weights, and the minimiser of the weighted sum.
+
+    Parameters
+    ----------
+    functions
+        The clients' objectives.
+    weights, sample_counts
+        Weights of the clients, and their numbers of samples, shape ``(clients,)``.
+    w_star
+        Minimiser of the weighted sum, shape ``(dim,)``.
+    mu, L
+        Strong convexity and smoothness.
+    """
 
     functions: Functions
     weights: Floats

@@ -22,6 +22,13 @@ def points(draw: st.DrawFn, space: Space) -> dict[str, Any]:
     Numbers are round ones (0, 1, -1, 1/2, 2) or divide their range evenly, in the logarithm where the range asks for
     it. One whole number is drawn for each, which is several times cheaper than drawing floats, and shrinks well.
 
+    Parameters
+    ----------
+    space
+        The space of a claim.
+
+    Examples
+    --------
     >>> space = Space({"N": Integer(1, 3), "w": Real(-1, 1, shape=("N",))})
     >>> from hypothesis import find
     >>> find(points(space), lambda point: point["N"] == 2)["w"].shape

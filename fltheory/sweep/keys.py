@@ -33,9 +33,9 @@ def key_of(tables: dict[str, Any], configuration: Configuration, which: int) -> 
 
 def _own_code(configuration: Configuration, *tables: Any) -> list[str]:
     """Return digests of the user's own files that tables refer to."""
-    beside = Path(configuration.path).parent
+    places = (Path(configuration.path).parent, *(Path(folder) for folder in configuration.folders))
     named = [table if isinstance(table, str) else table.get("name", "") for table in tables]
-    return [digest_of(name, beside) for name in named if isinstance(name, str) and ":" in name] + [
+    return [digest_of(name, *places) for name in named if isinstance(name, str) and ":" in name] + [
         hashlib.sha256(file.read_bytes()).hexdigest()
         for folder in configuration.folders
         for file in sorted(Path(folder).glob("*.py"))

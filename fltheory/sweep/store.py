@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import errno
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ _ROW = {
     "versions": shapes.Values(str),
 }
 _AT_ONCE = 500
+_MOUNTS = Path("/proc/self/mounts")
+_OCTAL = re.compile(r"\\([0-7]{3})")
 _LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "tmpfs", "overlay")
 """File systems on which a log beside the database works."""
 
@@ -132,7 +135,7 @@ class Store:
                     f"INSERT OR REPLACE INTO runs ({names}) VALUES ({marks})", [_written(run) for run in runs]
                 )
         except sqlite3.Error as error:
-            raise OSError(errno.EIO, f"results cannot be kept, {error}", str(self.path)) from error
+            raise _not_kept(error, self.path) from error
 
     def recall(self, keys: Iterable[str]) -> dict[str, Run]:
         """Return the rows with the given keys, as far as they are there."""
@@ -155,21 +158,38 @@ class Store:
         try:
             yield
         except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
+            if _of_the_system(error):
+                raise _not_kept(error, self.path) from error
             raise InvalidParameter(
                 f"{self.path}: must be a database that fltheory sweep has written, got one that cannot be used: "
                 f"{error}; move it away, or choose another directory with --output"
             ) from error
 
 
+def _of_the_system(error: Exception) -> bool:
+    """Return whether the disk is to blame, and not what is in the file."""
+    name: str = getattr(error, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+
+
+def _not_kept(error: Exception, path: Path) -> OSError:
+    return OSError(errno.EIO, f"results cannot be kept, {error}", str(path))
+
+
 def _on_network(path: Path) -> bool:
     """Return whether a file is on a network file system, or may be: SQLite's log works on local ones only."""
     try:
-        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+        mounts = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return True
     place = path.absolute().parent.resolve()
-    kinds = {fields[1]: fields[2] for fields in map(str.split, mounts)}
+    kinds = {_OCTAL.sub(_letter, fields[1]): fields[2] for fields in map(str.split, mounts)}
     return next((kinds[str(at)] for at in (place, *place.parents) if str(at) in kinds), "") not in _LOCAL
+
+
+def _letter(octal: re.Match[str]) -> str:
+    """Return what stands for a blank in the list of the system, say."""
+    return chr(int(octal[1], 8))
 
 
 def _written(run: Run) -> list[Any]:

@@ -251,7 +251,7 @@ def _parts(value: Any, axes: int) -> list[Any]:
         return [array for part in value for array in _parts(part, axes - 1)]
     array = np.asarray(value)
     if array.dtype.kind in "cUS":
-        raise TypeError("complex numbers and text are no real numbers")
+        raise TypeError("complex numbers and text are not real numbers")
     return [array.astype(float)]  # of objects, such as rational numbers, too
 
 

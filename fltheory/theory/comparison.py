@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.relational import GreaterThan, StrictGreaterThan
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.bounds.algebra import BigO, needed_by
-from fltheory.bounds.claim import Claim, Form
+from fltheory.bounds.claim import Claim, Form, Kind
 from fltheory.bounds.definitions import definitions, used
 from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.bounds.papers import labelled
@@ -41,6 +42,9 @@ AGREE = 1e-9
 OWN_RATE = "learning rate of the theorem"
 """Name of the condition that an experiment has the rate that the theorem prescribes."""
 
+ROUND = "round"
+"""Name of a horizontal axis that counts rounds."""
+
 ROUNDING = 1e-9
 """Relative excess of the left side that is put down to rounding."""
 
@@ -54,11 +58,15 @@ class Comparison:
     id, reference, variant, statement
         What is compared: the statement, where it is printed, the form, and its LaTeX.
     rounds
-        Values of the horizontal axis.
+        Values of the horizontal axis: numbers of rounds, or of what the statement counts instead.
+    axis
+        ``round``, or the name of the symbol that counts something else, such as local steps.
     left, right
         The sides, one entry per round; ``left`` is the mean of a sampled run.
-    left_low, left_high
-        Band of the left side that holds for all rounds at once; equal to ``left`` for exact runs.
+    left_low, left_high, right_low, right_high
+        Bands of the sides that hold for all rounds at once; equal to the sides for exact runs.
+    direction
+        ``upper``, or ``lower`` for a bound that the run stays above: its sides are the bound and the run.
     assumptions
         Every condition with its value.
     constants
@@ -74,10 +82,14 @@ class Comparison:
     variant: str
     statement: str
     rounds: Floats
+    axis: str
     left: Floats
     left_low: Floats
     left_high: Floats
     right: Floats
+    right_low: Floats
+    right_high: Floats
+    direction: str
     assumptions: tuple[Requirement, ...]
     constants: Mapping[str, Constant]
     is_rate: bool
@@ -85,9 +97,12 @@ class Comparison:
 
     @property
     def slack(self) -> Floats:
-        """How many times the right side is larger than the left one; below 1 where the bound is exceeded."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(self.right / self.left)
+        """How many times the right side is larger than the left one; below 1 where the bound is exceeded.
+
+        Infinite where the left side is no more than 0 and the right side no less.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where((self.left <= 0) & (self.right >= 0), np.inf, self.right / self.left)
 
     @property
     def unmet(self) -> tuple[Requirement, ...]:
@@ -101,22 +116,27 @@ class Comparison:
             return Decision.NOT_APPLICABLE
         if self.is_rate:
             return Decision.INCONCLUSIVE
-        room = self.right + ROUNDING * np.abs(self.right)
-        if np.any(self.left_low > room):
+        rounding = ROUNDING * np.abs(self.right)
+        if np.any(self.left_low > self.right_high + rounding):
             return Decision.VIOLATED
-        return Decision.HOLDS if np.all(self.left_high <= room) else Decision.INCONCLUSIVE
+        surely = np.all(self.left_high <= self.right_low + rounding)
+        return Decision.HOLDS if surely else Decision.INCONCLUSIVE
 
     def __str__(self) -> str:
         worst = int(np.argmin(self.slack))
         lines = [
             f"{self.id} ({self.variant}): {self.decision.value}",
-            f"closest in round {self.rounds[worst]:g}: {self.left[worst]:.4g} against {self.right[worst]:.4g}",
+            f"closest {self._place(worst)}: {self.left[worst]:.4g} against {self.right[worst]:.4g}",
         ]
         if self.is_rate:
             lines.append(RATE_NOTE)
         lines += [str(assumption) for assumption in self.assumptions]
         lines += [f"{name} = {_shown(known.value)} ({known.origin.value})" for name, known in self.constants.items()]
         return "\n".join(lines)
+
+    def _place(self, index: int) -> str:
+        value = f"{self.rounds[index]:g}"
+        return f"in round {value}" if self.axis == ROUND else f"at {self.axis} = {value}"
 
     def __repr__(self) -> str:
         return f"Comparison({self.id!r}, {self.variant!r}, {self.decision.value}, {len(self.rounds)} rounds)"
@@ -142,13 +162,17 @@ class Comparison:
     def columns(self) -> dict[str, Floats]:
         """Return both sides and their ratio by name, one entry per round."""
         return {
-            "round": self.rounds,
+            self.axis: self.rounds,
             "left": self.left,
             "left_low": self.left_low,
             "left_high": self.left_high,
             "right": self.right,
+            **({} if np.array_equal(self.right_low, self.right_high) else self._right_band()),
             "slack": self.slack,
         }
+
+    def _right_band(self) -> dict[str, Floats]:
+        return {"right_low": self.right_low, "right_high": self.right_high}
 
     def to_dataframe(self) -> Any:
         """Return a pandas data frame with one row per round."""
@@ -235,33 +259,45 @@ def _beside(
         met.append(_prescribed(observation.rate, facts))
     met += [*observation.conditions(facts), *facts.inside_ball()]
     met += _domains(form, env, facts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        met += _conditions(claim, form, env)
-        left, right = _sides(form, env, "")
-        low, _ = _sides(form, env, "low")
-        high, _ = _sides(form, env, "high")
+    try:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            met += _conditions(claim, form, env)
+            left, right = _sides(form, env, "")
+            low, right_low = _sides(form, env, "low")
+            high, right_high = _sides(form, env, "high")
+    except ZeroDivisionError as error:
+        failed = "".join(f"; {one.name} ({one.value})" for one in met if not one.met)
+        raise NotApplicable(f"the statement divides by what is 0 here: {_zeros(form, env)}{failed}") from error
     if not np.all(np.isfinite(right)):
         round_ = int(np.argmin(np.isfinite(right))) + 1
         met.append(
             Requirement("the right-hand side is finite", False, f"it is {right[round_ - 1]:g} in round {round_}")
         )
-    rounds = np.arange(1.0, len(left) + 1.0)
+    rounds, axis = np.arange(1.0, len(left) + 1.0), ROUND
+    if len(left) == 1:  # a statement about the end of the run
+        rounds = np.full(1, float(experiment.rounds))
     if observation.axis is not None:
-        axis = np.atleast_1d(np.asarray(env[_name(observation.axis)], dtype=float))
-        rounds = axis if axis.shape == left.shape else rounds
+        counted = np.atleast_1d(np.asarray(env[_name(observation.axis)], dtype=float))
+        if counted.shape == left.shape:
+            one_by_one = len(counted) == experiment.rounds and bool(np.all(np.diff(counted) == 1))
+            rounds, axis = counted, ROUND if one_by_one else _name(observation.axis)
     return Comparison(
         id=id_,
         reference=labelled(claim.citation.paper, claim.citation.reference),
         variant=form.variant,
         statement=form.latex(),
         rounds=rounds,
+        axis=axis,
         left=left,
         left_low=low,
         left_high=high,
         right=right,
+        right_low=right_low,
+        right_high=right_high,
+        direction="lower" if is_lower(claim, form) else "upper",
         assumptions=tuple(met),
         constants=dict(facts.found),
-        is_rate=isinstance(form.relations[0].rhs, BigO),
+        is_rate=any(isinstance(side, BigO) for side in form.relations[0].args),
         run=run,
     )
 
@@ -325,6 +361,11 @@ def _prescribed(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Require
     return keeps_to(rate, facts.experiment)
 
 
+def is_lower(claim: Claim, form: Form) -> bool:
+    """Return whether what is run stands on the larger side of a form."""
+    return claim.kind is Kind.LOWER or isinstance(form.relations[0], GreaterThan | StrictGreaterThan)
+
+
 def finite_rate(prescribe: Callable[[Facts], Schedule], facts: Facts) -> Schedule:
     """Return the learning rate that a statement prescribes, or say that it divides by zero."""
     try:
@@ -341,7 +382,8 @@ def keeps_to(rate: Schedule, experiment: Experiment) -> Requirement:
         # One rate per round or one per local step, on either side.
         for want, have in np.broadcast(rates_of(rate, since, steps), experiment.rates_at(index)):
             if abs(want - have) > AGREE * abs(want):
-                value = f"in round {index} it prescribes {want:.6g}, the experiment has {have:.6g}"
+                digits = next((d for d in (6, 9, 12) if f"{want:.{d}g}" != f"{have:.{d}g}"), 17)
+                value = f"in round {index} it prescribes {want:.{digits}g}, the experiment has {have:.{digits}g}"
                 return Requirement(OWN_RATE, False, value, Origin.COMPUTED)
     return Requirement(OWN_RATE, True, f"{rates_of(rate, 0, 1)[0]:.6g} in the first round", Origin.COMPUTED)
 
@@ -372,6 +414,14 @@ def _conditions(claim: Claim, form: Form, env: Mapping[str, Any]) -> list[Requir
         wrong = failing(premise, form.over, values)
         found.append(Requirement(f"premise ${latex(premise)}$", not wrong, wrong or "holds", Origin.COMPUTED))
     return found
+
+
+def _zeros(form: Form, env: Mapping[str, Any]) -> str:
+    """Return the constants that are 0 and stand in a denominator; all that are 0 if they are hidden in definitions."""
+    zero = {name for name in env if np.ndim(_mean(env[name])) == 0 and not callable(env[name]) and not _mean(env[name])}
+    powers = {power for part in form.parts() for power in part.atoms(sp.Pow) if power.exp.could_extract_minus_sign()}
+    below = {name for power in powers for name in needed_by(power.base)} & zero
+    return ", ".join(sorted(below or zero))
 
 
 def _sides(form: Form, env: Mapping[str, Any], side: str) -> tuple[Floats, Floats]:

@@ -85,7 +85,14 @@ class Runs:
         if repr(own) == repr(self.experiment.algorithm):
             return found
         second = self._with(own, one)
-        return second if any(isinstance(made, Evaluated) for made in second) else found
+        if any(isinstance(made, Evaluated) for made in second):
+            return second
+        # What is wrong with its own algorithm tells more than that the theorem is about that one.
+        return [
+            dataclasses.replace(made, reasons=tuple((f"with {own.title}: {why}", value) for why, value in made.reasons))
+            for made in second
+            if isinstance(made, Inapplicable)
+        ]
 
     def _with(self, algorithm: Algorithm, one: Candidate) -> list[Evaluated | Inapplicable]:
         chosen = dataclasses.replace(self.experiment, algorithm=algorithm)

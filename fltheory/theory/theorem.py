@@ -32,22 +32,32 @@ from fltheory.theory.comparison import Comparison, compare, finite_rate
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Theorem:
-    """A published statement with its forms; :func:`theorem` returns it by its id."""
+    """A published statement with its forms; :func:`theorem` returns it by its id.
+
+    Parameters
+    ----------
+    claim
+        The claim that its file declares.
+    entry
+        Its entry in the catalogue.
+    """
 
     claim: Claim
     entry: catalogue.Entry
 
     @property
     def id(self) -> str:
+        """Its id, such as ``ruan.theorem-3.1``."""
         return self.claim.id
 
     @property
     def title(self) -> str:
+        """What it says, in a few words."""
         return self.claim.title
 
     @property
     def kind(self) -> str:
-        """``identity``, ``lemma``, ``bound``, ``rate`` or ``rule``."""
+        """``identity``, ``lemma``, ``bound``, ``lower``, ``rate`` or ``rule``."""
         return self.claim.kind.value
 
     @property
@@ -76,7 +86,13 @@ class Theorem:
         return Symbols(found[name] for name in sorted(found))
 
     def assumptions(self, variant: str | None = None) -> tuple[Assumption, ...]:
-        """Return the conditions of a form."""
+        """Return the conditions of a form.
+
+        Parameters
+        ----------
+        variant
+            The form, see :meth:`form`.
+        """
         return self.claim.assumptions_of(self.form(variant))
 
     def form(self, variant: str | None = None) -> Form:
@@ -84,6 +100,11 @@ class Theorem:
 
         ``corrected`` also finds ``corrected@...`` where there is no plain one, the first in order. ``None`` stands for
         the first corrected form, or the first published one of a statement that needs no correction.
+
+        Parameters
+        ----------
+        variant
+            Name of the form, such as ``published``, ``corrected`` or ``sharp@limit``.
         """
         if variant is None:
             ours = [form for form in self.claim.forms if form.variant.startswith("corrected")]
@@ -96,8 +117,17 @@ class Theorem:
         return self.claim.form(variant)  # raises, with the variants there are
 
     def bound(self, variant: str | None = None, *, part: int = 0) -> Bound:
-        """Return what a form states as a bound; ``part`` picks one of several relations.
+        """Return what a form states as a bound.
 
+        Parameters
+        ----------
+        variant
+            The form, see :meth:`form`.
+        part
+            Which relation, where a form states several.
+
+        Examples
+        --------
         >>> bound = theorem("ruan.theorem-3.1").bound("corrected")
         >>> bound.direction, sorted(symbol.name for symbol in bound.symbols)[:5]
         ('upper', ['E', 'G_sq', 'Gamma', 'L', 'N'])
@@ -150,11 +180,23 @@ class Theorem:
         )
 
     def record(self, variant: str | None = None) -> Record:
-        """Return what has to be recorded of a run for :meth:`compare`."""
+        """Return what has to be recorded of a run for :meth:`compare`.
+
+        Parameters
+        ----------
+        variant
+            The form, see :meth:`form`.
+        """
         return Record(**self._observation(self.form(variant)).record)
 
     def prescribes(self, variant: str) -> bool:
-        """Return whether a form asks for a learning rate of its own; see :meth:`rate_for`."""
+        """Return whether a form prescribes a learning rate; see :meth:`rate_for`.
+
+        Parameters
+        ----------
+        variant
+            Name of the form.
+        """
         observation = self.form(variant).observation or self.claim.observation
         return observation is not None and observation.rate is not None
 
@@ -273,6 +315,11 @@ def theorem(id: str, *, claims: catalogue.Folders = ()) -> Theorem:
     claims
         Folders with claims of your own.
 
+    Returns
+    -------
+    Theorem
+        The statement.
+
     Examples
     --------
     >>> theorem("ruan.theorem-3.1").title
@@ -287,5 +334,23 @@ def theorem(id: str, *, claims: catalogue.Folders = ()) -> Theorem:
 
 
 def theorems(pattern: str = "*", *, claims: catalogue.Folders = ()) -> list[str]:
-    """Return the ids of all statements that match a pattern such as ``ruan.*``."""
+    """Return the ids of all statements that match a pattern.
+
+    Parameters
+    ----------
+    pattern
+        An id or a pattern such as ``ruan.*``.
+    claims
+        Folders with claims of your own.
+
+    Returns
+    -------
+    list of str
+        The ids, in the order of the catalogue.
+
+    Examples
+    --------
+    >>> theorems("fieldguide.lemma-*")
+    ['fieldguide.lemma-1', 'fieldguide.lemma-2']
+    """
     return [entry.id for entry in catalogue.select([pattern], catalogue.folders(claims))]

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sympy.core.relational import GreaterThan, StrictGreaterThan
 
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
@@ -206,7 +205,7 @@ def _guarantee(one: Candidate, found: Evaluated, verdicts: KnownVerdicts, accura
     """Return a row of the table."""
     compared, experiment, statement, form = found.compared, found.experiment, one.statement, one.form
     evidence = verdicts.of(statement.id, form.variant)
-    lower = isinstance(form.relations[0], GreaterThan | StrictGreaterThan)
+    lower = compared.direction == "lower"
     gap = None if lower or compared.is_rate else _on_gap(compared, one.observation)
     if evidence.refuted:
         standing = Standing.REFUTED

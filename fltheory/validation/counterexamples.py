@@ -48,7 +48,7 @@ def load(path: Path) -> dict[str, Any]:
     """Read a counterexample, or say which field of the file is wrong; its parameters are not looked at."""
     document = read_json(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InvalidParameter(f"{path}: is no counterexample; save one with: fltheory falsify ID")
+        raise InvalidParameter(f"{path}: is not a counterexample; save one with: fltheory falsify ID")
     shapes.check(document, SHAPE, str(path))
     if document["seed"] < 0:
         raise InvalidParameter(f"{path}: seed must be at least 0, got {document['seed']}; it may have been edited")

@@ -14,7 +14,7 @@ from fltheory.bounds.claim import Claim, Experiments, Form, Instances, Kind, Met
 from fltheory.bounds.space import Params, Space, exact, plain
 from fltheory.errors import FltheoryError
 from fltheory.simulation.trajectories import Band
-from fltheory.validation import known, known_terms
+from fltheory.validation import by_hand, known, known_terms
 from fltheory.validation.evaluate import Evaluation, defined
 from fltheory.validation.in_symbols import covered
 from fltheory.validation.instance_values import instance_values
@@ -299,6 +299,8 @@ def confirm(trials: Trials, point: Params, *, effort: int = RETRIES) -> Countere
 def _counterexample(trials: Trials, point: Params, evaluation: Evaluation, arithmetic: str) -> Counterexample:
     lhs, rhs = evaluation.lhs, evaluation.rhs
     ratio = float(lhs) / float(rhs) if float(rhs) != 0 else None
+    values, exactly = _values(trials, point)
+    assumptions = trials.claim.assumptions_of(trials.form)
     return Counterexample(
         id=trials.claim.id,
         variant=trials.form.variant,
@@ -311,7 +313,10 @@ def _counterexample(trials: Trials, point: Params, evaluation: Evaluation, arith
         where=dict(evaluation.where),
         arithmetic=arithmetic,
         seed=trials.seed,
-        quantities=instance_values(trials.form, *_values(trials, point), evaluation.where),
+        quantities=instance_values(trials.form, values, exactly, evaluation.where, assumptions),
+        terms=by_hand.terms(trials.form, values, evaluation, exact=exactly),
+        hypotheses=by_hand.hypotheses(assumptions, values, exact=exactly),
+        given=by_hand.given(trials.form, evaluation),
     )
 
 

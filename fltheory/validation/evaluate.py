@@ -117,10 +117,16 @@ def _vanishing(evaluation: Evaluation) -> bool:
     return evaluation.equality and max(abs(float(evaluation.lhs)), abs(float(evaluation.rhs))) < NOTHING
 
 
+def closest(relation: Relational, over: tuple[Range, ...], values: Env, *, exact: bool = False) -> Evaluation | None:
+    """Return the evaluation of an assumption that is closest to failing; ``None`` if no index is in range."""
+    evaluations = _evaluations(relation, values, over, 0, exact=exact)
+    return max(evaluations, key=lambda evaluation: evaluation.score, default=None)
+
+
 def measured(relation: Relational, over: tuple[Range, ...], values: Env) -> str:
     """Return the sides of an assumption on an instance, where they are closest to failing it; smaller side first."""
-    evaluations = list(_evaluations(relation, values, over, 0, exact=False))
-    return _both(max(evaluations, key=lambda evaluation: evaluation.score)) if evaluations else ""
+    evaluation = closest(relation, over, values)
+    return _both(evaluation) if evaluation is not None else ""
 
 
 def _both(evaluation: Evaluation) -> str:
@@ -222,14 +228,16 @@ def _compared(
 
 
 def _scores(lhs: Any, rhs: Any, *, equality: bool) -> Any:
-    scale = np.maximum(np.abs(lhs), np.abs(rhs))
-    gap = (lhs - rhs) / np.where(scale > 0, scale, 1.0)
+    finite = np.isfinite(rhs)
+    there = np.where(finite, rhs, 0.0)
+    scale = np.maximum(np.abs(lhs), np.abs(there))
+    gap = np.where(finite, (lhs - there) / np.where(scale > 0, scale, 1.0), -np.sign(rhs))
     if equality:
         return np.log(np.maximum(np.abs(gap), 1e-30))
     both = (lhs > 0) & (rhs > 0)
-    ratio = np.log(np.where(both, lhs, 1.0)) - np.log(np.where(both & np.isfinite(rhs), rhs, 1.0))
+    ratio = np.log(np.where(both, lhs, 1.0)) - np.log(np.where(both & finite, rhs, 1.0))
     # Where a logarithm makes no sense: far below (satisfied) or far above (failed) what ratios reach.
-    return np.where(both, np.where(np.isfinite(rhs), ratio, -1e3), np.where(gap > 0, 1e3 + gap, -1e3 + gap))
+    return np.where(both, np.where(finite, ratio, -1e3), np.where(gap > 0, 1e3 + gap, -1e3 + gap))
 
 
 def _score(lhs: float, rhs: float, *, equality: bool) -> float:

@@ -8,7 +8,7 @@ quantities have one value per outcome, and a row of its own gives the probabilit
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from fltheory.bounds.algebra import Env, compiled, is_random, valued
-from fltheory.bounds.claim import Form
+from fltheory.bounds.algebra import Env, compiled, is_random, needed_by, valued
+from fltheory.bounds.claim import Assumption, Form
 from fltheory.bounds.printing import latex
 from fltheory.bounds.quantities import Quantity, Role, declaration
 
@@ -34,7 +34,9 @@ Row = dict[str, Any]
 """``symbol`` and ``values`` as LaTeX, one value or one per outcome, and ``meaning`` in words."""
 
 
-def instance_values(form: Form, values: Env, exact: bool, where: Mapping[str, int]) -> list[Row]:
+def instance_values(
+    form: Form, values: Env, exact: bool, where: Mapping[str, int], assumptions: Sequence[Assumption] = ()
+) -> list[Row]:
     """Return the rows of an instance.
 
     Parameters
@@ -47,9 +49,12 @@ def instance_values(form: Form, values: Env, exact: bool, where: Mapping[str, in
         Whether the values are exact numbers.
     where
         Indices, entry of a curve and outcome at which it fails.
+    assumptions
+        Assumptions of the form; the rows of what occurs in them alone say that it is ``assumed``.
     """
     rows: list[Row] = []
-    known = form.quantities()
+    stated = form.quantities()
+    known = stated + _assumed(assumptions, stated)
     random = any(quantity.random for quantity in known)
     chance = list(values["chance"]) if random and "chance" in values else []
     chosen = [n for n, probability in enumerate(chance) if probability != 0 or n == where.get("outcome")]
@@ -58,7 +63,8 @@ def instance_values(form: Form, values: Env, exact: bool, where: Mapping[str, in
     for quantity in sorted(known, key=_place):
         if quantity.role is Role.FUNCTION or quantity.name == "chance" or quantity.name not in values:
             continue
-        rows += _rows(quantity, values[quantity.name], where, chosen)
+        found = _rows(quantity, values[quantity.name], where, chosen)
+        rows += found if quantity in stated else ({**row, "assumed": True} for row in found)
     for atom in _applied(form, values, where, exact=exact):
         value = valued(compiled(atom), values, exact=exact)
         known_as = declaration(atom)
@@ -70,6 +76,13 @@ def instance_values(form: Form, values: Env, exact: bool, where: Mapping[str, in
         shown = [written(chance[n]) for n in chosen]
         rows.insert(0, {"symbol": r"\mathbb{P}", "meaning": "probability of the outcome", "values": shown})
     return rows
+
+
+def _assumed(assumptions: Sequence[Assumption], stated: Sequence[Quantity]) -> list[Quantity]:
+    """Return the quantities that occur in assumptions alone."""
+    known = {quantity.name for quantity in stated}
+    found = {name: quantity for one in assumptions for name, quantity in needed_by(one.relation).items()}
+    return [found[name] for name in sorted(found.keys() - known) if found[name].role is not Role.INDEX]
 
 
 def _place(quantity: Quantity) -> tuple[bool, bool, str]:

@@ -194,7 +194,7 @@ def load(path: Path) -> dict[str, Any]:
     """Read a ledger, or say which field of the file is wrong."""
     document = read_json(path)
     if not isinstance(document, dict) or "claims" not in document:
-        raise InvalidParameter(f"{path}: is no ledger; write one with: fltheory check --all")
+        raise InvalidParameter(f"{path}: is not a ledger; write one with: fltheory check --all")
     shapes.check(document, SHAPE, str(path))
     for entry in document["claims"]:
         for name in ORIGIN:

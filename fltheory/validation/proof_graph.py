@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fltheory.validation.summary import MIXED
+
 
 @dataclass(frozen=True, slots=True)
 class GraphLayout:
@@ -74,3 +76,30 @@ def _folded(rows: Mapping[int, list[str]], widest: int) -> list[list[str]]:
 def _centre(node: str, edges: Sequence[tuple[str, str]], position: Mapping[str, float]) -> float:
     below = [position[other] for one, other in edges if one == node and other in position]
     return sum(below) / len(below) if below else 0.0
+
+
+def resting_on_failures(uses: Mapping[str, Sequence[str]], verdicts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the statements that hold although a step of their published proof fails, with the steps that fail.
+
+    >>> resting_on_failures({"theorem": ["lemma"], "lemma": []}, {"theorem": "HOLDS", "lemma": "VIOLATED"})
+    {'theorem': ['lemma']}
+    """
+    found: dict[str, list[str]] = {}
+    for id_ in uses:
+        if verdicts.get(id_) == "HOLDS":
+            failing = [used for used in _below(id_, uses) if verdicts.get(used) in ("VIOLATED", MIXED)]
+            if failing:
+                found[id_] = failing
+    return found
+
+
+def _below(id_: str, uses: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return everything that a proof rests on, nearest first."""
+    seen: dict[str, None] = {}
+    queue = list(uses.get(id_, ()))
+    while queue:
+        used = queue.pop(0)
+        if used not in seen and used != id_:
+            seen[used] = None
+            queue += uses.get(used, ())
+    return list(seen)

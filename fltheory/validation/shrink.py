@@ -56,6 +56,7 @@ def shrink(
                 found = _smaller_entries(found, name, parameter, fails)
             elif isinstance(parameter, Real):
                 found = _rounder(found, name, parameter, fails)
+                found = _in_whole_numbers(found, name, parameter, fails)
         if repr(found) == before:
             break
     return found
@@ -147,6 +148,21 @@ def _rounder(point: dict[str, Any], name: str, parameter: Real, fails: Callable[
                 point = candidate
                 break
     return point
+
+
+def _in_whole_numbers(
+    point: dict[str, Any], name: str, parameter: Real, fails: Callable[[Params], bool]
+) -> dict[str, Any]:
+    """Return the point with fractions of counts brought to whole numbers in the same proportions."""
+    values = np.array(point[name], dtype=object)
+    if not (parameter.whole and all(isinstance(value, sp.Rational) for value in values.ravel())):
+        return point
+    common = sp.ilcm(1, *(value.q for value in values.ravel()))
+    candidate = point | {name: values * common if values.ndim else values.item() * common}
+    high = Fraction(str(parameter.high))
+    if common == 1 or any(Fraction(int(value * common)) > high for value in values.ravel()):
+        return point
+    return candidate if fails(candidate) else point
 
 
 def _ties(values: Any) -> list[list[tuple[int, ...]]]:

@@ -13,7 +13,7 @@ from fltheory.validation.in_symbols import instance, side
 
 
 class Decision(enum.Enum):
-    """The answer."""
+    """What a check decides about a form, or a comparison about a theorem."""
 
     HOLDS = "HOLDS"
     VIOLATED = "VIOLATED"
@@ -64,6 +64,10 @@ class Counterexample:
         Of the engine that ran it.
     quantities
         The instance in the symbols of the paper; see :mod:`fltheory.validation.instance_values`.
+    terms, hypotheses
+        Both sides term by term, and the assumptions on the instance; see :mod:`fltheory.validation.by_hand`.
+    given
+        Sides that are nothing but a quantity of the instance.
     """
 
     id: str
@@ -78,6 +82,9 @@ class Counterexample:
     arithmetic: str
     seed: int
     quantities: Sequence[Mapping[str, Any]] = ()
+    terms: Mapping[str, str] = field(default_factory=dict)
+    hypotheses: Sequence[Mapping[str, str]] = ()
+    given: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""

@@ -252,7 +252,7 @@ def test_files_that_were_edited_are_refused(tmp_path):
     broken = tmp_path / "broken.json"
     for text, message in [
         ("{", "not valid JSON"),
-        ("[]", "no counterexample"),
+        ("[]", "not a counterexample"),
         ('{"format": "fltheory-counterexample-1"}', "lacks"),
     ]:
         broken.write_text(text)

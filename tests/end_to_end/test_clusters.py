@@ -18,7 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 import fltheory as fl
+from fltheory._internal import executors
 from fltheory.cli import app
+from fltheory.errors import InvalidParameter
 
 ROOT = Path(__file__).parents[2]
 
@@ -173,6 +175,45 @@ def test_the_command_line_runs_on_an_address(
         "--output", str(tmp_path / "ledger"), "--quiet",
     )  # fmt: skip
     assert checked.exit_code == 0, checked.output
+
+
+def test_workers_with_another_package_are_named_and_none_at_all_are_waited_for(
+    scheduler: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    from distributed import Client
+
+    address, workers = scheduler
+    monkeypatch.setattr(executors, "PATIENCE", 0.1)
+    (tmp_path / "older" / "fltheory").mkdir(parents=True)
+    (tmp_path / "older" / "fltheory" / "__init__.py").write_text("", encoding="utf-8")
+    worker = [sys.executable, "-m", "dask", "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+
+    def join(folder: Path) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "PYTHONPATH": str(folder)}
+        return subprocess.Popen(worker, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+        with join(tmp_path / "older") as older:
+            client.wait_for_workers(3, timeout=60)
+            with pytest.raises(InvalidParameter, match=r"tcp.*cannot import it: No module named 'fltheory\._internal'"):
+                fl.run_sweep(GRID, executor=client.get_executor(pure=False))
+            assert older.poll() is None
+            older.kill()
+        for one in workers:
+            one.kill()
+        while client.scheduler_info()["workers"]:
+            time.sleep(0.05)
+        with ThreadPoolExecutor(1) as aside:
+            waiting = aside.submit(fl.run_sweep, GRID, executor=client.get_executor(pure=False))
+            until = time.monotonic() + 60
+            while "has no workers" not in caplog.text and time.monotonic() < until:
+                time.sleep(0.05)
+            with join(ROOT) as late:
+                assert waiting.result(timeout=120).ok
+                late.kill()
+    assert caplog.text.count("has no workers") == 1
 
 
 def test_an_address_where_nobody_listens_is_one_line(tmp_path: Path) -> None:

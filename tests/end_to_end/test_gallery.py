@@ -158,7 +158,8 @@ def test_the_page_of_the_documentation_has_small_pictures(drawn, tmp_path):
         assert one.caption in text
         assert f"`{one.command}`" in text
     missing = text.partition("## Not drawn for this page")[2]
-    assert "- Test accuracy of schemes A, B and C on MNIST: `fltheory figure ruan-table-3a --seed 0`, with" in missing
+    named = "- Ruan et al., Table 3a: test accuracy of schemes A, B and C on MNIST"
+    assert f"{named}: `fltheory figure ruan-table-3a --seed 0`, with" in missing
     for name in studies(networks=True):
         assert (name in NAMES) != (f"`fltheory figure {name} --seed 0`" in missing)
 

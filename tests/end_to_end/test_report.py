@@ -20,7 +20,7 @@ from fltheory.report.findings import findings as report_findings
 from fltheory.report.formulas import mathml
 from fltheory.report.graph import svg
 from fltheory.report.markup import page
-from fltheory.report.wording import certified, instance, ratio
+from fltheory.report.wording import certified, instance, prose, ratio
 from fltheory.validation.decide import Effort
 from fltheory.validation.ledger import ledger
 from fltheory.validation.proof_graph import layout
@@ -539,6 +539,7 @@ def test_findings_are_those_with_the_smallest_numbers():
         return {
             "variant": "published",
             "verdict": "VIOLATED",
+            "severity": found.pop("severity", "false"),
             "latex": latex,
             "note": "",
             "evidence": {},
@@ -566,3 +567,39 @@ def test_findings_are_those_with_the_smallest_numbers():
     shown = report_findings({"claims": claims})
     assert [finding["id"] for finding in shown] == ["a.lemma-2", "c.lemma-1"]
     assert shown[0]["outcome"] == "2 &gt; 1"
+
+    def first(*forms):
+        return [finding["id"] for finding in report_findings({"claims": [entry(*one) for one in forms]}, count=1)]
+
+    easy, long = form("x"), form("x" * 200)
+    assert first(("a.lemma-1", form("x", severity="misprint")), ("b.lemma-1", long)) == ["b.lemma-1"]
+    assert first(("a.lemma-1", form("x", severity="gap")), ("b.lemma-1", long)) == ["b.lemma-1"]
+    assert first(("a.lemma-1", form("x", value="0")), ("b.lemma-1", easy)) == ["b.lemma-1"]  # degenerate
+    assert first(("a.lemma-1", form("x", lhs="101", rhs="100", ratio=1.01)), ("b.lemma-1", easy)) == ["b.lemma-1"]
+    # Two numbers that are given leave nothing to compute, unless assumptions say where they come from.
+    assert first(("a.lemma-1", form("x", given=2))) == []
+    assert first(("a.lemma-1", form("x", given=1)), ("b.lemma-1", form("x" * 100))) == ["b.lemma-1"]
+    explained = [{"statement": "x", "lhs": "2", "rhs": "1", "sign": "≥"}]
+    assert first(("a.lemma-1", form("x", given=2, hypotheses=explained))) == ["a.lemma-1"]
+
+
+def test_a_finding_says_all_that_is_needed_to_check_it_by_hand(report, document):
+    """Every quantity has its meaning and its value, definitions and assumptions are there."""
+    text = report.read_text()
+    by_id = {claim["id"]: claim for claim in document["claims"]}
+    shown = report_findings(document)
+    for finding in shown:
+        form = next(form for form in by_id[finding["id"]]["forms"] if form["severity"])
+        found = form["counterexample"]
+        block = text[text.index(f'<div class="finding"><p><a href="#{finding["id"]}">') :]
+        block = block[: block.index('<div class="finding">', 5)] if '<div class="finding">' in block[5:] else block
+        for row in found["quantities"]:
+            assert mathml(row["symbol"], block=False) in block
+        assert f'<div class="paper-only">{instance(found["quantities"])}</div>' in block
+        for one in found["hypotheses"]:
+            assert mathml(one["statement"], block=False) in block
+        for part in form["latex"].split(r",\quad "):
+            assert mathml(part) in block
+        assert {one["meaning"] for one in finding["symbols"]} >= {
+            prose(row["meaning"]) for row in found["quantities"] if row["symbol"] != r"\mathbb{P}"
+        }

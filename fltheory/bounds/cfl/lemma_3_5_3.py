@@ -23,7 +23,7 @@ So without independence of rounds it is the client drift that memory reduces. (2
 
 Where it fails: the common part :math:`z` of the round drifts adds :math:`\|\sum_\tau p_\tau z_\tau\|^2`, up to
 :math:`D^2`, where the bound has :math:`D^2\sum_\tau p_\tau^2`; the bound keeps :math:`(B^2 + A^2)\sum_\tau p_\tau^2
-\|\nabla f\|^2` in reserve, so the excess shows if growth is small or paid for by the drifts, as it is here, where
+\|\nabla f\|^2` to spare, so the excess shows if growth is small or compensated by the drifts, as it is here, where
 :math:`D^2` and :math:`G^2` are the smallest constants for the given growth. It needs two rounds; a third one makes the
 excess larger, since equal weights make :math:`\sum_\tau p_\tau^2` smaller.
 

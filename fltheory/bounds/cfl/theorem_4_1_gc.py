@@ -21,7 +21,7 @@ objectives of all :math:`T` rounds, so that the last round knows all of it.
 
 A third reading, ``drawn``, concerns the clients: Assumptions 5 and 6 and section 6 draw one :math:`\delta_i` per
 client with mean zero and keep it. Then the mean :math:`\bar\delta` of :math:`N` draws is not zero, of mean square
-:math:`G^2/N`, and stays for ever. In the other readings the client drifts sum to zero, as (2) implies.
+:math:`G^2/N`, and does not change later. In the other readings the client drifts sum to zero, as (2) implies.
 
 Faults as in Theorem 4.2, general convex: :math:`c_{p_B}F/\varepsilon` should have :math:`F^2`, and the mean of the
 round drifts so far is treated as new in every round. With drawn client drifts the gap does not tend to zero uniformly
@@ -42,7 +42,7 @@ remains. For drifts that sum to zero :math:`\frac{G^2F^2}{\varepsilon^2}` is not
 the curvature :math:`\lambda = G/(F\sqrt N)` makes a drift of :math:`G/\sqrt N` as costly as the distance from the
 start, :math:`GF/\sqrt N`. For ``sharp@client-drift`` see Theorem 4.5, general convex.
 
-The square of :math:`F` cannot be spared either (form ``sharp@start``): without drift and noise a constant step
+The square of :math:`F` is necessary, too (form ``sharp@start``): without drift and noise a constant step
 :math:`\eta \le \eta_{\max}` leaves the mean of :math:`T` models on :math:`f(w) = \frac\lambda2 w^2` with
 :math:`\lambda = 1/(\eta_{\max}T)` a gap of at least :math:`\frac\lambda2F^2(1 - \frac1T)^{2T}`, of the order of
 :math:`\frac{LF^2}T`.

@@ -17,7 +17,7 @@ objectives of all :math:`T` rounds, so that the last round knows all of it.
 
 A third reading, ``drawn``, concerns the clients: Assumptions 5 and 6 and section 6 draw one :math:`\delta_i` per
 client with mean zero and keep it. Then the mean :math:`\bar\delta` of :math:`N` draws is not zero, of mean square
-:math:`G^2/N`, and stays for ever. In the other readings the client drifts sum to zero, as (2) implies.
+:math:`G^2/N`, and does not change later. In the other readings the client drifts sum to zero, as (2) implies.
 
 Why it fails. As in Theorem 4.2 the mean of all round drifts so far stays in the model and costs :math:`\frac{D^2}{\mu
 NT}`; here the statement is contradicted in :math:`D` only. :math:`G^2/(\mu\varepsilon)` is more than is needed if

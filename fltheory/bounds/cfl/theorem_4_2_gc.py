@@ -38,7 +38,7 @@ same: the mean with equal weights of the :math:`b_t - b_T` still has mean square
 least the order of :math:`\min(F^2, V/(\lambda^2T))`, whatever the algorithm. At :math:`\lambda = \sqrt{V/T}/F` that is
 a gap of the order of :math:`F\sqrt{V/T}`.
 
-The square of :math:`F` cannot be spared either (form ``sharp@start``): without drift and noise a constant step
+The square of :math:`F` is necessary, too (form ``sharp@start``): without drift and noise a constant step
 :math:`\eta \le \eta_{\max}` leaves the mean of :math:`T` models on :math:`f(w) = \frac\lambda2 w^2` with
 :math:`\lambda = 1/(\eta_{\max}T)` a gap of at least :math:`\frac\lambda2F^2(1 - \frac1T)^{2T}`, of the order of
 :math:`\frac{LF^2}T`.

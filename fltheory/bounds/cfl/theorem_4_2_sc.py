@@ -27,7 +27,7 @@ inequality and :math:`f - f^* \ge \frac\mu2\|w - w^*\|^2` give
 .. math:: 2\eta\sqrt{V_t\,\mathbb E\|w_t - w^*\|^2} \le \tfrac{\mu\eta}4\,\mathbb E\|w_t - w^*\|^2 + \tfrac{4\eta}\mu
    V_t \le \tfrac\eta2\,\mathbb E(f(w_t) - f^*) + \tfrac{4\eta}\mu V_t ,
 
-so that half of the gap pays for it and the contraction stays, with which the weights of the proof telescope:
+so that half of the gap compensates for it. The contraction stays, and with it the weights of the proof telescope:
 
 .. math:: \mathbb E\|w_{t+1} - w^*\|^2 \le (1 - \tfrac{\mu\eta}2)\,\mathbb E\|w_t - w^*\|^2 - \tfrac\eta2\,\mathbb
    E(f(w_t) - f^*) + c_1\eta^2 + c_2\eta^3 + \tfrac{4\eta}{\mu} V_t, \qquad V_t = \frac{G^2 + D^2}{N t} .

@@ -33,7 +33,7 @@ that sum to zero :math:`c_1 = \frac{D^2}N + \frac{\sigma^2}{NK}` as in the stron
 mean drift of :math:`G/\sqrt N` as costly as the distance from the start, :math:`GF/\sqrt N`. For drifts that sum to
 zero see Theorem 4.5, general convex: :math:`GF^2/\varepsilon^{3/2}` is attained.
 
-The square of :math:`F` cannot be spared either (form ``sharp@start``): without drift and noise a constant step
+The square of :math:`F` is necessary, too (form ``sharp@start``): without drift and noise a constant step
 :math:`\eta \le \eta_{\max}` leaves the mean of :math:`T` models on :math:`f(w) = \frac\lambda2 w^2` with
 :math:`\lambda = 1/(\eta_{\max}T)` a gap of at least :math:`\frac\lambda2F^2(1 - \frac1T)^{2T}`, of the order of
 :math:`\frac{LF^2}T`.

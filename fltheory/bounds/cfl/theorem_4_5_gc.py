@@ -35,7 +35,7 @@ h2\bigl(\frac12\cdot 0.862\,\frac{K-1}{4K}\,\eta BG\bigr)^2 \ge 0.092\,m\eta^2 \
 
 .. math:: T \ge \frac1{810}\,\frac{\sqrt L\,BGF^2}{\varepsilon^{3/2}} \qquad\text{if}\qquad 3BG \le LFT .
 
-The square of :math:`F` cannot be spared either (form ``sharp@start``): without drift and noise a constant step
+The square of :math:`F` is necessary, too (form ``sharp@start``): without drift and noise a constant step
 :math:`\eta \le \eta_{\max}` leaves the mean of :math:`T` models on :math:`f(w) = \frac\lambda2 w^2` with
 :math:`\lambda = 1/(\eta_{\max}T)` a gap of at least :math:`\frac\lambda2F^2(1 - \frac1T)^{2T}`, of the order of
 :math:`\frac{LF^2}T`.

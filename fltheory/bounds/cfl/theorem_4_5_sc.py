@@ -15,11 +15,11 @@ Readings. ``mean``: client drifts sum to zero, as in classical federated learnin
 per client that stays (Assumptions 5 and 6); the mean of :math:`N` draws is not zero. The scenario with all clients
 selected is called scenario 1 in the theorem and scenario 2 everywhere else.
 
-The :math:`K` in the last term disagrees with (78), which gives :math:`G/(\mu\sqrt\varepsilon)`. It does no harm: by
-the inequality of the arithmetic and geometric means :math:`\frac1\mu + \frac{G^2}{\mu\varepsilon} \ge
-\frac{2G}{\mu\sqrt\varepsilon}`, so that the term is never needed. But :math:`G^2/(\mu\varepsilon)` is not needed
-either if client drifts sum to zero (form ``corrected@cancelling``). Without it the last term is the one that counts, it
-is attained, and no :math:`K` belongs into it: more local steps do not lower what client drift costs (form
+The :math:`K` in the last term disagrees with (78), which gives :math:`G/(\mu\sqrt\varepsilon)`. This has no
+consequences: by the inequality of the arithmetic and geometric means :math:`\frac1\mu + \frac{G^2}{\mu\varepsilon} \ge
+\frac{2G}{\mu\sqrt\varepsilon}`, so that the term is never needed. But :math:`G^2/(\mu\varepsilon)` is not needed either
+if client drifts sum to zero (form ``corrected@cancelling``). Without it the last term is the one that counts, it is
+attained, and it must not contain :math:`K`: more local steps do not lower what client drift costs (form
 ``sharp@client-drift``, along :math:`K` and :math:`N` as well). With drawn drifts the gap does not tend to zero.
 
 **Derivation of the corrected form.** As for Theorem 4.3 with :math:`D = 0`: the published error plus

@@ -27,7 +27,7 @@ additional term is :math:`\frac{D^2F^2}{\varepsilon^2}`.
 
 **Derivation of the sharp form.** That of Theorem 4.2, general convex.
 
-The square of :math:`F` cannot be spared either (form ``sharp@start``): without drift and noise a constant step
+The square of :math:`F` is necessary, too (form ``sharp@start``): without drift and noise a constant step
 :math:`\eta \le \eta_{\max}` leaves the mean of :math:`T` models on :math:`f(w) = \frac\lambda2 w^2` with
 :math:`\lambda = 1/(\eta_{\max}T)` a gap of at least :math:`\frac\lambda2F^2(1 - \frac1T)^{2T}`, of the order of
 :math:`\frac{LF^2}T`.

@@ -64,7 +64,7 @@ def clients(*, most: int, dim: int) -> dict[str, Parameter]:
         "high": Integers(0, "E", shape=("N",)),
         "later": Integers(0, "E", shape=("N",)),
         "q": Real(0.05, 1, shape=("N",), far=0.001),
-        "n": Real(0.1, 10, log=True, shape=("N",), far=0.001),
+        "n": Real(0.1, 10, log=True, shape=("N",), far=0.001, whole=True),
         "mu": Real(0.1, 10, log=True),
         "condition": Real(1, 10, log=True, far=1e6),
         "curvature": Real(0, 1, shape=("N", "d")),

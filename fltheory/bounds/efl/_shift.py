@@ -46,7 +46,7 @@ def departure(point: Params) -> dict[str, Any]:
     return _realise(point, arrives=False)
 
 
-_space = Space({**SPACE.parameters, "n": Real(0.001, 100, log=True, shape=("N",))})
+_space = Space({**SPACE.parameters, "n": Real(0.001, 100, log=True, shape=("N",), whole=True)})
 
 ARRIVALS = Instances(space=_space, realise=arrival)
 DEPARTURES = Instances(space=_space, realise=departure)

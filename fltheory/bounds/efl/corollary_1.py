@@ -1,8 +1,8 @@
 r"""Corollary 1: when to abandon a client that is often inactive.
 
-Client :math:`a` is inactive with probability :math:`y^a` in each round. Kept, the bound of Theorem 1 is said to tend to
-:math:`y^aJ`; abandoned at :math:`\tau_0`, it is :math:`f_1(T) = \tilde C_T/(E(T - \tau_0) + \tilde\gamma)^2` at the
-deadline. The rule, and its form for :math:`\tilde C_\tau = \tau C`:
+Client :math:`a` is inactive with probability :math:`y^a` in each round. If it is kept, the bound of Theorem 1 is said
+to tend to :math:`y^aJ`; if it is abandoned at :math:`\tau_0`, the bound is :math:`f_1(T) = \tilde C_T/(E(T - \tau_0) +
+\tilde\gamma)^2` at the deadline. The rule, and its form for :math:`\tilde C_\tau = \tau C`:
 
 .. math:: y^aJ > f_1(T) \quad\Rightarrow\quad \text{abandon client } a , \qquad y^a > O\Bigl(\frac{C}{JTE}\Bigr) .
 
@@ -37,8 +37,8 @@ square. By the triangle inequality :math:`\mathbb E\|\omega_T - \omega^*\|^2 \ge
    } a
 
 is right for distances to own minimisers. The shift :math:`\|\omega_y - \omega^*\|` takes the place of :math:`y^aJ`. The
-rule is very cautious, as both bounds are loose: with the constants of Theorem 1 it speaks after tens of thousands of
-rounds, where abandoning has long been better. Its instances have such deadlines; where the published rule is searched
+rule is very cautious, as both bounds are loose: with the constants of Theorem 1 it applies only after tens of thousands
+of rounds, when abandoning has long been better. Its instances have such deadlines; where the published rule is searched
 it hardly ever applies. For the loss of all clients no such rule can be given: the abandoned run tends to a point with a
 positive gap, however small :math:`y^a` is.
 

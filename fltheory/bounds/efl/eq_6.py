@@ -6,10 +6,10 @@ conclude
 .. math:: \omega_{(\tau+1)E}^G = \omega_{\tau E}^G + R_{(\tau-1)E}^G - \sum_{k=1}^N
    p_\tau^k\sum_{j=0}^{s_\tau^k}\eta_\tau g_{\tau E+j}^k .
 
-Two things are off. The sum runs to :math:`s_\tau^k` inclusive, although the client takes :math:`s_\tau^k` steps (the
-same slip is in (13), where it runs to :math:`E`); and :math:`\Delta\omega^k` contains the client's residual, which
-has vanished. The second is seen by itself with :math:`s_\tau^k` terms in the sum (``published@003-residual``), where it
-takes a second round. In the long version the server moreover receives :math:`\mathrm{ST}(\Delta\omega^k)`, not
+Two things are wrong. The sum runs to :math:`s_\tau^k` inclusive, although the client takes :math:`s_\tau^k` steps (the
+same slip is in (13), where it runs to :math:`E`); and :math:`\Delta\omega^k` contains the client's residual, which the
+formula leaves out. The second fault is seen alone with :math:`s_\tau^k` terms in the sum (``published@003-residual``),
+where it takes a second round. In the long version the server moreover receives :math:`\mathrm{ST}(\Delta\omega^k)`, not
 :math:`\Delta\omega^k` (``published@000-residual``: one round suffices).
 
 **Derivation of the corrected form.** :math:`\Delta\omega^k = R_{\mathrm{old}}^k - \eta_\tau\sum_{j=0}^{s-1} g_{\tau

@@ -4,7 +4,7 @@ r"""Lemma 2: the noise of an aggregated step is at most the weighted sum of the 
    \sigma_k^2 .
 
 True for any coefficients, with equality if every variance is attained, as in :mod:`~fltheory.bounds.ruan.lemma_a_2`.
-The proof is not: (17) and (18) take squared norms of products where inner products belong, see
+The printed proof is wrong: (17) and (18) take squared norms of products where inner products belong, see
 :mod:`~fltheory.bounds.efl.eq_18`.
 
 Instances: noise of client :math:`k` is :math:`\pm\sigma_k v_k` with a fair coin per client; all outcomes are

@@ -1,6 +1,6 @@
 r"""FedElasticNet for FedDyn on a user's own experiment.
 
-Theorem 3.1 speaks of solutions of sub-problems, of subgradients and of what clients store, which no run records. So the
+Theorem 3.1 is about solutions of sub-problems, of subgradients and of what clients store, which no run records. So the
 algorithm is taken through the rounds of the experiment once more, with exact sub-problems, and its quantities are noted
 on the way. The statement is about one horizon, the number of rounds of the experiment.
 """

@@ -111,7 +111,7 @@ claim = Claim(
             {
                 **SIZES,
                 **SHAPES,
-                "n": Real(0.1, 10, log=True, shape=("m",)),
+                "n": Real(0.1, 10, log=True, shape=("m",), whole=True),
                 "start": Real(-3, 3, shape=("d",)),
                 "l1": Real(0.01, 10, log=True),
                 "l2": Real(0.01, 10, log=True),

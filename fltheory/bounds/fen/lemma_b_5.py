@@ -11,13 +11,13 @@ stored, :math:`|e_k| \le \lambda_1` in every coordinate. The update is a soft th
 .. math:: |\lambda_2(\tilde\theta_k^t - \theta^{t-1})| = \bigl(|m_k^{t-1} - \nabla L_k(\tilde\theta_k^t)| -
    \lambda_1\bigr)_+ \le |\nabla L_k(\theta_k^{t-1}) - \nabla L_k(\tilde\theta_k^t)| ,
 
-so that the l1 term pays for the error of the memory. Then :math:`\lambda_2(\tilde\theta_k^t - \gamma^{t-1})` is this
+so that the l1 term compensates the error of the memory. Then :math:`\lambda_2(\tilde\theta_k^t - \gamma^{t-1})` is this
 minus :math:`h^{t-1}`, which is the mean gradient plus a vector of norm at most :math:`\lambda_1\sqrt d`. Going from
 :math:`\theta_k^{t-1}` to :math:`\tilde\theta_k^t` over :math:`\theta_*` and :math:`\gamma^{t-1}` makes five terms as
 in the printed proof, with the same constants. It is loose: the five terms cannot be aligned.
 
-**Derivation of the corrected form.** Here: of the stronger one. If line 5 stores gradients (the subgradient rule),
-:math:`e_k = 0`, and four terms are left, none of which has :math:`\lambda_1` in it:
+**Derivation of the corrected form.** The corrected form is stronger than the published one. If line 5 stores gradients
+(the subgradient rule), :math:`e_k = 0`, and four terms are left, none of which has :math:`\lambda_1` in it:
 
 .. math:: \Bigl(1 - 4\frac{\beta^2}{\lambda_2^2}\Bigr)\epsilon_t \le \frac{8}{\lambda_2^2}C_{t-1}
    + \frac{8\beta}{\lambda_2^2}\mathbb E[\mathcal R(\gamma^{t-1}) - \mathcal R(\theta_*)] .
@@ -42,7 +42,7 @@ the mean of :math:`\|c_k\|^2` at most :math:`2\beta` times the excess risk, henc
 
 It is approached for large :math:`\lambda_2` in the first round by one client with curvature :math:`\beta` and many
 flat ones, whose gradients at :math:`\theta_*` balance its own and whose :math:`c_k` vanish: there :math:`a_k = -c_k`
-for the one, and nothing else counts.
+for the one client, and the others do not contribute.
 
 Instances: a round after up to two others, :math:`\lambda_2` from :math:`\beta/10` to :math:`100\beta`.
 

@@ -9,7 +9,7 @@ This is Hoeffding's inequality, and true. The event is printed with a misplaced 
 :math:`\frac1m\sum_k\operatorname{sign}(\tilde\theta_k^t) - \theta^{t-1} > \delta`, which is another one
 (``published@printed``).
 
-What it is used for does not follow. It speaks of one side of one coordinate, and the last term of (13) has :math:`d`
+What it is used for does not follow. It is about one side of one coordinate, and the last term of (13) has :math:`d`
 of them; at the printed :math:`m = 100` and :math:`\delta = 0.1` the bound is 0.61, and the mean sign is of the order
 :math:`1/\sqrt m = 0.1`, not negligible. Signs of the algorithm are neither random given the state nor independent:
 all clients start from the same server model, and if they agree on a direction, the mean sign is 1, for any :math:`m`.

@@ -51,7 +51,7 @@ CLIENTS: Mapping[str, Parameter] = {
     "shape": Choice(("kinked", "turned")),
     "mu": Real(0.1, 10, log=True),
     "condition": Real(1, 20, log=True, far=1e6),
-    "samples": Real(0.1, 10, log=True, shape=("N",), far=0.001),
+    "samples": Real(0.1, 10, log=True, shape=("N",), far=0.001, whole=True),
     "offset": Real(-2, 2, shape=("d",)),
     "centre": Real(-3, 3, shape=("N", "d")),
     "knot": Real(-3, 3, shape=("N", "d")),

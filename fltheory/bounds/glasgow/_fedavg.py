@@ -9,14 +9,20 @@ of one client. Everything else is in closed form.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from fltheory.algorithms.fedavg import FedAvg
+from fltheory.bounds import hard_problems
 from fltheory.bounds.claim import Instances, Method, Sweep, Sweeps
 from fltheory.bounds.glasgow._bent import after_rounds
+from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.bounds.space import Integer, Params, Real, Space
+from fltheory.errors import NotApplicable
 
 FINEST = np.geomspace(1e-14, 1.0, 281)
 RATES = np.geomspace(1e-8, 1.0, 25)
@@ -45,6 +51,12 @@ def flat(env: dict[str, float]) -> float:
     """Return the curvature of the flat axis: the largest term but the statistical one, over the squared distance."""
     found = terms(env)
     return float(min(max(found["start"], found["drift"], found["pulls"]) / env["D"] ** 2, env["H"]))
+
+
+def statistical(env: dict[str, float]) -> float:
+    """Return the curvature of the fifth axis."""
+    most = env["sigma"] / (env["D"] * np.sqrt(env["M"] * env["K"] * env["R"]))
+    return float(np.clip(most, 1e-12 * env["H"], env["H"]))
 
 
 def _straight(env: dict[str, float], h: float, step: Any) -> Any:
@@ -93,7 +105,7 @@ def underestimated(point: Params) -> dict[Any, Any]:
     """Return at most the error on five axes, the noise shared by the first and the last."""
     env = sizes(point)
     high, shared = env["H"], env["sigma"] / np.sqrt(2)
-    nu = float(np.clip(env["sigma"] / (env["D"] * np.sqrt(env["M"] * env["K"] * env["R"])), 1e-12 * high, high))
+    nu = statistical(env)
 
     def straight(step: Any) -> Any:
         return _common(env, step) + _noisy(env, nu, step, shared / np.sqrt(env["M"]), env["D"] / 2)
@@ -140,3 +152,51 @@ SERIAL: dict[str, Any] = {**ALIKE, "M": 1}
 STILL: dict[str, Any] = {**ALIKE, "sigma": 0.0}
 APART: dict[str, Any] = {**STILL, "M": 2, "zeta": 1.0}
 """Where the drift, the noise, the start, the pulls is the largest term."""
+
+
+def about(facts: Facts, *, pulls: bool) -> str:
+    """Return the setting in words; refuse other problems and algorithms."""
+    words = hard_problems.about_fedavg(facts)
+    zeta = hard_problems.bent_valley_with_pulls(facts)["zeta"]
+    if zeta > 0 and not pulls:
+        raise NotApplicable(
+            f"the lower bound is about clients without pulls, got zeta={zeta:g}; see glasgow.theorem-3.3"
+        )
+    return words
+
+
+def constants(facts: Facts) -> dict[str, Any]:
+    """Return the quantities of the rates on an experiment."""
+    known = hard_problems.bent_valley_with_pulls(facts)
+    sizes = {"M": facts.num_clients, "K": facts.local_steps, "R": facts.rounds}
+    return {**sizes, "H": known["H"], "D": known["distance"], "sigma": known["sigma"], "zeta": known["zeta"]}
+
+
+def observed(facts: Facts, *, pulls: bool) -> dict[str, Any]:
+    """Return what a run says at its end; the problem depends on the number of rounds."""
+    known = constants(facts)
+    if not pulls:
+        del known["zeta"]
+    return {**known, "error": facts.curve("gap", first=facts.rounds)}
+
+
+def conditions(facts: Facts, *, fifth: bool) -> Sequence[Requirement]:
+    """Return what is assumed besides relations between symbols: the curvatures that the proof chooses."""
+    env, known = constants(facts), hard_problems.bent_valley_with_pulls(facts)
+    found = [*hard_problems.everybody(facts), hard_problems.one_step_size(facts)]
+    found.append(hard_problems.chosen("flat curvature mu", flat(env), known["mu"]))
+    if fifth:
+        found.append(hard_problems.chosen("fifth curvature nu", statistical(env), known["nu"]))
+    elif known["nu"] is not None:
+        found.append(Requirement("four axes", False, f"a fifth one, nu = {known['nu']:g}"))
+    return found
+
+
+def read(*, pulls: bool, fifth: bool) -> Observation:
+    """Return how a form is read on an experiment."""
+    return Observation(
+        quantities=partial(observed, pulls=pulls),
+        about=partial(about, pulls=pulls),
+        conditions=partial(conditions, fifth=fifth),
+        algorithm=FedAvg,
+    )

@@ -42,7 +42,7 @@ from sympy import Ge, Le, Min, Rational, sqrt
 
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind, Sweep
-from fltheory.bounds.glasgow._fedavg import ALIKE, SERIAL, STILL, law, overestimated, underestimated
+from fltheory.bounds.glasgow._fedavg import ALIKE, SERIAL, STILL, law, overestimated, read, underestimated
 from fltheory.bounds.glasgow._symbols import D, H, K, M, R, error, sigma
 from fltheory.problems.problem import Origin
 
@@ -63,6 +63,7 @@ claim = Claim(
     forms=(
         Form(
             statement=Le(start + noise + Min(serial, drift), BigO(error)),
+            observation=read(pulls=False, fifth=False),
             note="the problem (B.1)",
         ),
         Form(
@@ -91,6 +92,7 @@ claim = Claim(
                 *(Sweep("sigma", LOUD, base) for base in (ALIKE, SERIAL)),
                 Sweep("D", (0.01, 0.1, 1.0, 10.0, 100.0, 1e3), ALIKE),
             ),
+            observation=read(pulls=False, fifth=True),
             note="H D^2 in all minima, and a fifth axis with noise of its own",
         ),
     ),

@@ -36,7 +36,7 @@ from sympy import Ge, Le, Min
 
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind, Sweep
-from fltheory.bounds.glasgow._fedavg import APART, SERIAL, law, overestimated, underestimated
+from fltheory.bounds.glasgow._fedavg import APART, SERIAL, law, overestimated, read, underestimated
 from fltheory.bounds.glasgow._symbols import D, H, M, R, error, zeta
 from fltheory.bounds.glasgow.theorem_3_1 import FINAL, LOUD, MODERATE, ROUNDS, drift, most, noise, serial, start, third
 from fltheory.problems.problem import Origin
@@ -52,7 +52,11 @@ claim = Claim(
     title="lower bound for FedAvg with clients that differ",
     citation=Citation("glasgow", "Theorem 3.3"),
     forms=(
-        Form(statement=Le(printed, BigO(error)), note="any number of clients"),
+        Form(
+            statement=Le(printed, BigO(error)),
+            observation=read(pulls=True, fifth=False),
+            note="any number of clients",
+        ),
         Form(
             variant="published@even",
             statement=Le(printed, BigO(error)),
@@ -62,6 +66,7 @@ claim = Claim(
                 Sweep("zeta", LOUD, APART),
                 Sweep("sigma", LOUD, {**APART, "zeta": 0.0}),
             ),
+            observation=read(pulls=True, fifth=False),
             note="an even number of clients",
         ),
         Form(
@@ -95,6 +100,7 @@ claim = Claim(
                 Sweep("D", (1e2, 1e3, 1e4, 1e5, 1e6), APART),
                 Sweep("sigma", (0.01, 0.1, *LOUD), {**APART, "K": 8}),
             ),
+            observation=read(pulls=True, fifth=True),
             note="two clients or more, and H D^2 in all minima",
         ),
     ),

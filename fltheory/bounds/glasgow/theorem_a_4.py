@@ -14,9 +14,9 @@ A.10 (d) has its inequality the wrong way round.
 **Where the proof fails.** After hundreds of steps. (A.5) is :math:`\frac H2`-strongly convex, so that the bias settles;
 in the proof :math:`\mathbb E[x_{\mathrm{SGD}}^{(k)}] - z_{\mathrm{GD}}^{(k)} \le -\frac1{12}\eta^3\sigma^2Q
 \sum_{j=1}^{k-1}\sum_{i<j}(1-\eta H)^{2i+1}` lacks the factor by which later steps shrink what step :math:`j` has added,
-and the first member of the minimum grows with :math:`k` for ever. At :math:`\eta = \frac1{2H}` it exceeds the bias on
-(A.5) from about :math:`k = 75` on (form ``published@problem``). Theorem 2.5, for :math:`\eta \le \frac1{2HK}`, is not
-concerned.
+and the first member of the minimum grows with :math:`k` without bound. At :math:`\eta = \frac1{2H}` it exceeds the bias
+on (A.5) from about :math:`k = 75` on (form ``published@problem``). Theorem 2.5, for :math:`\eta \le \frac1{2HK}`, is
+not concerned.
 
 **Why the theorem holds.** It claims that there is an objective, not that it is (A.5), and a flatter one does it (form
 ``published``): the bent parabola of smoothness :math:`h = HK^{-1/2}` in place of :math:`H`, with the same :math:`Q` and

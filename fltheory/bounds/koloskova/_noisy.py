@@ -32,6 +32,11 @@ CLIENTS: dict[str, Parameter] = {
     "centre": Real(-3, 3, shape=("n", 2, "d")),
     "knot": Real(-3, 3, shape=("n", 2, "d")),
 }
+SADDLES: dict[str, Parameter] = {
+    **CLIENTS,
+    "base": Real(0.001, 1, log=True, shape=("n", "d")),
+    "swing": Real(-1, 1, shape=("n", "d")),
+}
 CONVEX: dict[str, Parameter] = {
     **CLIENTS,
     "condition": Real(1, 1e6, log=True),

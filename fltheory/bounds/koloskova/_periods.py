@@ -177,6 +177,7 @@ def realise(point: Params, *, strongly: bool, drawn: bool = False) -> dict[str, 
         "R_0": far,
         "eps": accuracy,
         "T_eps": length * (count + 1),
+        "dependence": 0,
     }
 
 

@@ -146,6 +146,7 @@ def constants(facts: Facts) -> dict[str, Any]:
         "p_mix": facts.keep("p", rate, Origin.COMPUTED, "consensus rate of a block of mixing matrices"),
         "sigma_bar_sq": facts.keep("sigma_bar_sq", noise, Origin.COMPUTED, "mean variance at the minimiser"),
         "zeta_bar_sq": facts.keep("zeta_bar_sq", pull, Origin.COMPUTED, "mean squared gradient at the minimiser"),
+        "dependence": facts.keep("dependence", 0.0, Origin.DECLARED, "clients draw on their own, by the engines"),
         "far_sq": float(((np.asarray(start) - known["w_star"]) ** 2).sum()),
     }
 

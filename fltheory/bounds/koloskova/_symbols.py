@@ -6,7 +6,11 @@ contract by :math:`p` (Assumption 4). Squares have symbols of their own, so that
 
 from __future__ import annotations
 
+from sympy import Eq
+
+from fltheory.bounds.claim import Assumption
 from fltheory.bounds.quantities import index, scalar
+from fltheory.problems.problem import Origin
 
 n = scalar("n_clients", "n", "number of clients", domain="integer>=1")
 i = index("i", "i", "a client")
@@ -22,6 +26,13 @@ zeta_bar_sq = scalar(
 )
 f_bar = scalar("f_bar", r"f(\bar x)", "objective at the mean model")
 f_star = scalar("f_star", "f^*", "minimum of the objective")
+
+dependence = scalar("dependence", r"\rho_\xi", "correlation of the noises of two clients", domain="nonnegative")
+INDEPENDENT = Assumption(
+    "noise independent over the clients (used by the proof, listed nowhere)",
+    Eq(dependence, 0, evaluate=False),
+    Origin.DECLARED,
+)
 
 step = scalar("step", r"\eta", "constant step size", domain="positive")
 T = scalar("T", "T", "number of the last iteration", domain="integer>=0")

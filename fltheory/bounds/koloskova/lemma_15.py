@@ -10,7 +10,7 @@ such that", as published,
 :math:`\sqrt{r_0/(b(T+1))}`, :math:`(r_0/(e(T+1)))^{1/3}` and :math:`\frac1d`. With the zeros that are allowed (form
 ``published``) it may fail: for :math:`r_0 = 0` the right-hand side is zero, and every positive step has
 :math:`b\eta + e\eta^2 > 0` (the step of the proof is zero there, and :math:`\Psi_T` is not defined). The lower end is
-approached, not attained; likewise for :math:`b = e = d = 0` and large steps.
+approached, not attained; likewise for :math:`b = e = d = 0` and large steps. Nothing but these zeros refutes it.
 
 **Derivation of the sharp form.** Take :math:`\frac1\eta = \frac1{\eta_1} + \frac1{\eta_2} + d` with :math:`\eta_1 =
 \sqrt{r_0/(b(T+1))}` and :math:`\eta_2 = (r_0/(2e(T+1)))^{1/3}`, a step below each of the three. Then

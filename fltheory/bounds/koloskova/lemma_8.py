@@ -37,8 +37,11 @@ example above attains it for :math:`q \to 0`, at :math:`x = \frac{\eta L}{1 - \e
 lemma of this kind has :math:`\bar\sigma^2` without a constant, and :math:`\frac{21}{19}` is at least
 :math:`\frac{12}{11}` for the largest step.
 
-Instances: see :mod:`fltheory.bounds.koloskova._noisy`. Mixing matrices play no role, as they keep the mean. As in the
-whole section, :math:`F_i` is convex.
+**What is not listed.** The section requires convex :math:`F_i`; the lemma itself lists smoothness of :math:`F_i` and
+convexity of :math:`f_i` only (form ``published@smooth``), with which no constant in front of the variance is enough, as
+in Proposition 5. Noises of two clients have to be uncorrelated, also as there.
+
+Instances: see :mod:`fltheory.bounds.koloskova._noisy`. Mixing matrices play no role, as they keep the mean.
 
 Source: Koloskova et al., 2020, Lemma 8, (28), page 18.
 """
@@ -52,8 +55,8 @@ from sympy import Eq, Le, Lt, Rational, Sum
 
 from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
-from fltheory.bounds.koloskova._noisy import CONVEX, convexity, draws, models, x, x_bar, x_star
-from fltheory.bounds.koloskova._symbols import eta, f_bar, f_star, i, n, sigma_bar_sq
+from fltheory.bounds.koloskova._noisy import CONVEX, SADDLES, convexity, draws, models, saddles, x, x_bar, x_star
+from fltheory.bounds.koloskova._symbols import INDEPENDENT, eta, f_bar, f_star, i, n, sigma_bar_sq
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Params, Real, Space
 from fltheory.bounds.symbols import L, mu
@@ -63,9 +66,9 @@ x_next = scalar("x_next", r"\bar x^{(t+1)}", "mean model after the iteration", r
 CONSTANT = Rational(21, 19)
 
 
-def realise(point: Params, *, largest: int, equal: bool) -> dict[str, Any]:
+def realise(point: Params, *, largest: int, equal: bool, convex: bool = True) -> dict[str, Any]:
     """Return one iteration with a step of at most one over ``largest`` times the smoothness."""
-    made = draws(point)
+    made = draws(point) if convex else saddles(point)
     own = models(point, made, equal=equal)
     mean = own.sum(axis=0) / made.number
     drawn, _ = made.gradients(own)
@@ -81,6 +84,7 @@ def realise(point: Params, *, largest: int, equal: bool) -> dict[str, Any]:
         "x_star": made.x_star,
         "x_next": mean - size * made.joint(drawn).sum(axis=1) / made.number,
         "chance": chances,
+        "dependence": 0,
         "f_bar": made.objective(mean),
         "f_star": made.objective(made.x_star),
         "sigma_bar_sq": made.variance([made.x_star] * made.number),
@@ -113,19 +117,29 @@ claim = Claim(
     citation=Citation("koloskova", "Lemma 8, (28)"),
     forms=(
         Form(statement=descent(1)),
+        Form(
+            variant="published@smooth",
+            statement=descent(1),
+            check=Instances(
+                space=Space({**SADDLES, "step": Real(0.01, 0.999)}),
+                realise=partial(realise, largest=12, equal=False, convex=False),
+            ),
+            note="on its own words: smooth stochastic functions, of which only the means are convex",
+        ),
         Form(variant="corrected", statement=descent(CONSTANT), note="a constant of 21/19 in front of the variance"),
         Form(
             variant="sharp@equal-models",
             statement=descent(1 / (1 - eta * L)),
             assumptions=(
                 Assumption("step", Lt(eta, 1 / L), Origin.DECLARED),
+                INDEPENDENT,
                 Assumption("equal models", Eq(Sum(NormSq(x_bar - x[i]), (i, 1, n)), 0)),
             ),
             check=steps(largest=1, equal=True),
             note="equal models, any step below 1/L; attained in a limit",
         ),
     ),
-    assumptions=(Assumption("step", Le(eta, 1 / (12 * L)), Origin.DECLARED),),
+    assumptions=(Assumption("step", Le(eta, 1 / (12 * L)), Origin.DECLARED), INDEPENDENT),
     uses=("koloskova.proposition-5",),
     check=steps(largest=12),
 )

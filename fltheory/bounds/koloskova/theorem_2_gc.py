@@ -8,7 +8,8 @@ For mixing matrices such as in Assumption 4 and any :math:`\epsilon > 0` there i
 
 iterations, under Assumptions 1a, 3a and 2 with :math:`\mu \ge 0`. Heterogeneity is that at the minimiser,
 :math:`\bar\zeta^2 = \frac1n\sum_i\|\nabla f_i(x^\star)\|^2`, which quadratics of different Hessians have too; a bound
-over all models is not assumed.
+over all models is not assumed. That the noises of two clients are independent, without which the first term is no
+smaller for many clients, is: no assumption lists it (:mod:`~fltheory.bounds.koloskova.proposition_5`).
 
 The appendix has lost a factor :math:`\frac\tau p` in front of :math:`A` between Lemma 12 and (17), (18), Lemmas 13 and
 14; the theorem has it. Its proof uses Lemma 8, which needs a larger constant
@@ -24,7 +25,7 @@ The appendix has lost a factor :math:`\frac\tau p` in front of :math:`A` between
 Form ``corrected@tuned`` has the step of the sharp form of Lemma 15 for :math:`r_0 = 2R_0^2`, :math:`d = \frac{30\tau
 L}p` and the other two factors as :math:`b` and :math:`e`. It can be read on experiments with gossip SGD and FedAvg.
 
-Form ``published@drawn`` is the same on matrices that are drawn, of which Assumption 4 speaks in expectation.
+Form ``published@drawn`` is the same for random matrices, which Assumption 4 allows since it is about expectations.
 
 Instances: see :mod:`fltheory.bounds.koloskova._periods`; swept over accuracy, number of clients, local steps, consensus
 rate, noise, heterogeneity, smoothness and start, each where the terms that contain it are the largest.
@@ -52,7 +53,7 @@ from fltheory.bounds.koloskova._periods import (
     zeta_bar,
 )
 from fltheory.bounds.koloskova._runs import DRIFT, NOISE, SMALL, observed, runs, with_constants
-from fltheory.bounds.koloskova._symbols import T, error, far_sq, n, p, tau
+from fltheory.bounds.koloskova._symbols import INDEPENDENT, T, error, far_sq, n, p, tau
 from fltheory.bounds.koloskova.lemma_15 import BEST
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.symbols import L
@@ -99,7 +100,7 @@ claim = Claim(
         Form(
             variant="corrected@constants",
             statement=Le(error, with_constants(T + 1)),
-            assumptions=(PROBABILITY, SMALL),
+            assumptions=(PROBABILITY, INDEPENDENT, SMALL),
             check=runs(strongly=False),
             observation=observed(strongly=False),
             note="with constants, for gossip SGD and local SGD, steps up to p/(30 tau L)",
@@ -113,13 +114,13 @@ claim = Claim(
                 (d, 30 * tau * L / p),
                 (share, 2 * far_sq / (T + 1)),
             ),
-            assumptions=(PROBABILITY, SMALL),
+            assumptions=(PROBABILITY, INDEPENDENT, SMALL),
             check=runs(strongly=False, largest=False),
             observation=observed(strongly=False, tuned=True),
             note="with constants, and the step that balances the three terms",
         ),
     ),
-    assumptions=(PROBABILITY,),
+    assumptions=(PROBABILITY, INDEPENDENT),
     uses=("koloskova.proposition-4", "koloskova.lemma-8", "koloskova.lemma-9", "koloskova.lemma-15"),
     check=Sweeps(
         instances=instances(strongly=False),

@@ -24,7 +24,7 @@ steps are referred to Proposition 4, which has no geometric weights (:mod:`~flth
 
 It can be read on experiments with gossip SGD and FedAvg.
 
-Form ``published@drawn`` is the same on matrices that are drawn, of which Assumption 4 speaks in expectation.
+Form ``published@drawn`` is the same for random matrices, which Assumption 4 allows since it is about expectations.
 
 Instances: see :mod:`fltheory.bounds.koloskova._periods`; swept over accuracy, number of clients, local steps, consensus
 rate, noise, heterogeneity and curvature, each where the terms that contain it are the largest.
@@ -51,7 +51,7 @@ from fltheory.bounds.koloskova._periods import (
     sigma_bar,
 )
 from fltheory.bounds.koloskova._runs import SMALL, observed, runs, with_constants
-from fltheory.bounds.koloskova._symbols import T, error, n, p, step, tau
+from fltheory.bounds.koloskova._symbols import INDEPENDENT, T, error, n, p, step, tau
 from fltheory.bounds.koloskova.theorem_2_gc import PROBABILITY, SIZES, second
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.symbols import L, mu
@@ -103,13 +103,13 @@ claim = Claim(
             variant="corrected@constants",
             statement=Le(error, with_constants(W_T)),
             where=((W_T, ((1 - mu * step / 2) ** (-T - 1) - 1) / (mu * step / 2)),),
-            assumptions=(PROBABILITY, CURVED, SMALL),
+            assumptions=(PROBABILITY, CURVED, INDEPENDENT, SMALL),
             check=runs(strongly=True),
             observation=observed(strongly=True),
             note="with constants, for gossip SGD and local SGD, steps up to p/(30 tau L)",
         ),
     ),
-    assumptions=(PROBABILITY, CURVED),
+    assumptions=(PROBABILITY, CURVED, INDEPENDENT),
     uses=(
         "koloskova.proposition-4",
         "koloskova.lemma-8",

@@ -1,4 +1,4 @@
-r"""Theorem 3: gossip pays for heterogeneity, whatever the step size.
+r"""Theorem 3: heterogeneity costs gossip iterations, whatever the step size.
 
 "For :math:`n > 1` there exists strongly convex and smooth functions :math:`f_i` with :math:`L = \mu = 1` and without
 stochastic noise, such that Algorithm 1 for every constant mixing matrix :math:`W^{(t)} \equiv W` with :math:`p < 1` for
@@ -18,9 +18,9 @@ round.
 
 * Form ``published@every-matrix``: :math:`p` belongs to the eigenvalue of largest modulus, which may be negative. Two
   clients with :math:`W = \frac12\begin{pmatrix}1-\ell&1+\ell\\1+\ell&1-\ell\end{pmatrix}` have :math:`\lambda_2 =
-  -\ell` and :math:`p = 1 - \ell^2`; models that change sides in every iteration do not add up what pulls them apart,
-  and a step of :math:`\sqrt\epsilon/\bar\zeta` will do, however small :math:`p`. With two clients there is no other
-  direction off the mean, so that other functions do not help.
+  -\ell` and :math:`p = 1 - \ell^2`; models change sides in every iteration, so that what pulls them apart does not add
+  up, and a step of :math:`\sqrt\epsilon/\bar\zeta` is enough, however small :math:`p` is. With two clients there is no
+  other direction off the mean, so that other functions do not help.
 * Form ``published@mean-model``: in Theorem 2 accuracy is that of the mean model. For :math:`L = \mu = 1` all functions
   are :math:`\frac12\|x - y_i\|^2` up to constants, so that the mean model moves as in gradient descent and one
   iteration with :math:`\eta = 1` reaches the minimiser. So the theorem does not show that terms of Theorem 2 are
@@ -54,6 +54,7 @@ Source: Koloskova et al., 2020, Theorem 3, page 6, and appendix E, with :math:`\
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -61,6 +62,7 @@ import numpy as np
 from sympy import Le, Lt, log, sqrt
 
 from fltheory.algorithms.gossip_sgd import GossipSGD
+from fltheory.bounds import hard_problems
 from fltheory.bounds.algebra import BigO, Pos
 from fltheory.bounds.claim import (
     Assumption,
@@ -75,8 +77,10 @@ from fltheory.bounds.claim import (
     Sweeps,
 )
 from fltheory.bounds.koloskova._symbols import p
+from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space
+from fltheory.errors import NotApplicable
 from fltheory.participation import Participation
 from fltheory.problems.problem import Origin
 from fltheory.quadratic.hard import spread_minimisers
@@ -165,6 +169,51 @@ def quantities(point: Params, made: Experiment, run: Any) -> dict[str, Any]:
         "p_mix": 1 - float(max(values[-2], -values[0])) ** 2,
         "eps": error,
         "T": np.arange(1.0, len(error) + 1),
+    }
+
+
+def about(facts: Facts) -> str:
+    """Return the setting in words; refuse other problems, algorithms, and matrices of which it is not the bound."""
+    algorithm = facts.algorithm
+    if not isinstance(algorithm, GossipSGD) or len(algorithm.mixing) > 1:
+        raise NotApplicable(f"the lower bound is about gossip SGD with one mixing matrix, got {algorithm!r}")
+    hard_problems.spread_minimisers(facts)
+    return f"gossip SGD, {facts.num_clients} nodes"
+
+
+def conditions(facts: Facts) -> Sequence[Requirement]:
+    """Return that minimisers are spread along the eigenvector of the second largest eigenvalue, a positive one."""
+    matrix, pattern = _matrix(facts), np.asarray(hard_problems.spread_minimisers(facts)["pattern"])
+    values = np.linalg.eigvalsh(matrix)
+    along = float(np.abs(matrix @ pattern - values[-2] * pattern).max() / np.abs(pattern).max())
+    return [
+        Requirement("one local step", facts.local_steps == 1, f"{facts.local_steps} local steps"),
+        Requirement("all nodes work", facts.everybody_completes(), "in every iteration"),
+        hard_problems.one_step_size(facts),
+        Requirement("minimisers along the second eigenvector", along < 1e-9, f"off by {along:.3g}"),
+        Requirement(
+            "second largest eigenvalue is the largest modulus",
+            values[-2] >= -values[0] - 1e-12,
+            f"{values[-2]:g} against {-values[0]:g}",
+        ),
+    ]
+
+
+def _matrix(facts: Facts) -> Any:
+    algorithm = facts.algorithm
+    assert isinstance(algorithm, GossipSGD)
+    return algorithm.matrix(0, facts.problem.weights)
+
+
+def observed(facts: Facts) -> dict[str, Any]:
+    """Return the errors of all models after every number of iterations."""
+    values = np.linalg.eigvalsh(_matrix(facts))
+    errors = facts.run.curve("distance_sq")[0, 1:] + facts.run.curve("consensus_sq")[0, 1:]
+    return {
+        "zeta_bar": hard_problems.spread_minimisers(facts)["zeta"],
+        "p_mix": 1 - float(max(values[-2], -values[0])) ** 2,
+        "eps": errors,
+        "T": np.arange(1.0, facts.rounds + 1),
     }
 
 
@@ -260,6 +309,14 @@ claim = Claim(
             where=(POSITIVE,),
             assumptions=(APART,),
             check=runs,
+            observation=Observation(
+                quantities=observed,
+                about=about,
+                axis=T,
+                conditions=conditions,
+                record={"consensus": True},
+                algorithm=GossipSGD,
+            ),
             note="all clients start at the same model",
         ),
     ),

@@ -10,7 +10,7 @@ clients the left-hand side is :math:`(\sum_kp_k\sigma_k)^2`, which is larger. It
 independently, so the plain reading is the intended one.
 
 **Derivation of the sharp form.** Expanding the square leaves the variances, since all products of two noises vanish: an
-equation.
+equality.
 
 Instances: noises :math:`\pm` a vector of the client, by a coin of the client's own, or one for all.
 

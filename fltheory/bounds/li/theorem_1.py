@@ -38,7 +38,7 @@ the start for :math:`\mu = L`. The constant in front of
 :math:`(E-1)^2G^2` is not attained.
 
 Instances: quadratics, 20 rounds, or one if it has hundreds of steps. Without :math:`8(E-1)^2G^2` the bound fails for a
-round of 400 steps that begins at the minimiser, in which two clients walk to their own ones.
+round of 400 steps that begins at the minimiser, in which two clients move to their own minimisers.
 
 Source: Li, Huang, Yang, Wang, Zhang, On the convergence of FedAvg on non-IID data, ICLR 2020, Theorem 1, (4), (5).
 """

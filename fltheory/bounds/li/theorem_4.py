@@ -10,7 +10,8 @@ As published: there is a strongly convex and smooth distributed problem on which
 claimed, so that the smallest problem will do.
 
 **Readings.** *Small enough* may depend on :math:`E` (form ``published``: :math:`\eta \le \frac1{LE}`) or not (form
-``published@any-e``: :math:`\eta \le \frac1L` fixed, :math:`E` grows). The second one cannot hold on any problem: for
+``published@any-e``: :math:`\eta \le \frac1L` fixed, :math:`E` grows). The theorem speaks of a small enough step of
+FedAvg with a given :math:`E`, so the first one is meant. The second one cannot hold on any problem: for
 :math:`\eta \le \frac1L` every local step contracts towards the client's own minimiser, so that
 :math:`\|\tilde w - w^*\|` stays bounded while :math:`(E-1)\eta` grows.
 
@@ -44,6 +45,7 @@ Source: Li et al., ICLR 2020, Theorem 4.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,8 +53,10 @@ from sympy import Abs, Eq, Ge, Le, Min
 from sympy import E as EULER
 
 from fltheory.algorithms.fedavg import FedAvg
+from fltheory.bounds import hard_problems
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Instances, Kind, Sweep, Sweeps
+from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Integer, Params, Real, Space
 from fltheory.bounds.symbols import E, L, mu
@@ -142,6 +146,35 @@ def settled(point: Params, _: Experiment, run: Any) -> dict[Any, Any]:
     }
 
 
+def about(facts: Facts) -> str:
+    """Return the setting in words; refuse other problems and algorithms."""
+    words = hard_problems.about_fedavg(facts)
+    hard_problems.two_curvatures(facts)
+    return words
+
+
+def conditions(facts: Facts) -> Sequence[Requirement]:
+    """Return what is assumed besides relations between symbols."""
+    return [*hard_problems.everybody(facts), hard_problems.one_step_size(facts)]
+
+
+def observed(facts: Facts) -> dict[Any, Any]:
+    """Return what a run says: where it is before and after its last round."""
+    known = hard_problems.two_curvatures(facts)
+    before, last = np.asarray(facts.run.curve("model_mean"))[0, -2:, 0]
+    return {
+        mu: known["mu"],
+        L: known["L"],
+        E: facts.local_steps,
+        eta: facts.experiment.rate_at(0),
+        limit: before,
+        after: last,
+        best: known["distance"],
+        error: abs(before - known["distance"]),
+        size: known["distance"],
+    }
+
+
 BASE = {"E": 4, "mu": 1.0, "L": 4.0, "eta": 0.01, "rounds": 4000}
 STEPS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 runs = Experiments(space=RUN, experiment=experiment, quantities=settled)
@@ -172,6 +205,7 @@ claim = Claim(
             statement=Le(claimed, BigO(error)),
             assumptions=(Assumption("small enough step size", Le(eta, 1 / (L * E))),),
             check=within,
+            intended=("published@any-e",),
             note="the step size may depend on E: at most 1 / (L E)",
         ),
         Form(
@@ -200,5 +234,8 @@ claim = Claim(
         ),
     ),
     assumptions=fixed,
+    observation=Observation(
+        quantities=observed, about=about, conditions=conditions, record={"moments": True}, algorithm=FedAvg
+    ),
     check=Instances(space=SPACE, realise=realise),
 )

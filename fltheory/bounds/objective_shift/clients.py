@@ -23,7 +23,7 @@ SPACE = Space(
         "d": Integer(1, 2, far=5),
         "mu": Real(0.1, 10, log=True),
         "condition": Real(1, 100, log=True, far=1e6),
-        "n": Real(0.05, 20, log=True, shape=("N",), far=0.001),
+        "n": Real(0.05, 20, log=True, shape=("N",), far=0.001, whole=True),
         "centre": Real(-3, 3, shape=("N", "d")),
         "knot": Real(-3, 3, shape=("N", "d")),
         "left": Real(0, 1, shape=("N", "d")),

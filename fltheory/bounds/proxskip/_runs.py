@@ -21,30 +21,40 @@ Law = list[tuple[Any, Numbers, Numbers]]
 """Chances, models and control variates."""
 
 
-def walk(made: ProxProblem, x: Numbers, h: Numbers, steps: int, noise: Numbers) -> list[Any]:
-    """Return the expected Lyapunov function at the start and after every step; noise comes with either sign."""
+def walk(made: ProxProblem, x: Numbers, h: Numbers, steps: int, noise: Numbers, growth: Any = 0) -> list[Any]:
+    """Return the expected Lyapunov function at the start and after every step.
+
+    Noise comes with either sign; with another sign of its own comes ``growth`` times the way from the minimiser.
+    """
     law: Law = [(1, x, h)]
     found = [made.distance(x, h)]
-    signs = (1, -1) if np.any(noise != 0) else (0,)
+    signs = [
+        (own, far) for own in ((1, -1) if np.any(noise != 0) else (0,)) for far in ((1, -1) if growth != 0 else (0,))
+    ]
     for _ in range(steps):
         law = [
             (chance * own / len(signs), after, control)
             for chance, here, carried in law
-            for sign in signs
-            for own, after, control in made.step(here, carried, made.gradient(here) + sign * noise)
+            for sign, far in signs
+            for own, after, control in made.step(
+                here, carried, made.gradient(here) + sign * noise + far * growth * (here - made.x_star)
+            )
             if own != 0
         ]
         found.append(sum(chance * made.distance(here, carried) for chance, here, carried in law))
     return found
 
 
-def _entries(made: ProxProblem, point: Params, values: list[Any], offset: Any) -> dict[str, Any]:
+def _entries(
+    made: ProxProblem, point: Params, values: list[Any], offset: Any, slope: Any | None = None
+) -> dict[str, Any]:
     high = point["mu"] * point["condition"]
     return {
         "mu": point["mu"],
         "L": high,
-        "A": high,
+        "A": high if slope is None else slope,
         "C": offset,
+        "spread_sq": offset,
         "gamma": made.gamma,
         "q": made.q,
         "T": np.arange(1, len(values)),
@@ -61,6 +71,22 @@ def realise(point: Params, *, noisy: bool) -> dict[str, Any]:
     return _entries(made, point, values, (noise * noise).sum())
 
 
+def realise_growing(point: Params) -> dict[str, Any]:
+    r"""Return a run whose noise grows with the distance from the minimiser.
+
+    Its variance is that of the noise and ``growth``, squared, times :math:`\|x - x_\star\|^2 \le \frac2\mu D_f(x,
+    x_\star)`, so that expected smoothness has :math:`A` larger than :math:`L`.
+    """
+    high = point["mu"] * point["condition"]
+    growth, noise = point["growth"] * high, point["noise"]
+    slope = high + growth**2 / point["mu"]
+    made = setting(point, farthest=high / slope)
+    values = walk(made, point["x"], point["h"], point["T"], noise, growth)
+    known = _entries(made, point, values, (noise * noise).sum(), slope)
+    del known["spread_sq"]  # there is none
+    return known
+
+
 def realise_scaffnew(point: Params, *, noisy: bool) -> dict[str, Any]:
     """Return a run of Scaffnew on quadratics by second moments."""
     problem, high = clients(point, noisy=noisy), point["mu"] * point["condition"]
@@ -71,6 +97,7 @@ def realise_scaffnew(point: Params, *, noisy: bool) -> dict[str, Any]:
         "L": high,
         "A": high,
         "C": float(np.sum(problem.noise_sq)),
+        "spread_sq": float(np.sum(problem.noise_sq)),
         "gamma": gamma,
         "q": q,
         "T": np.arange(1, len(values)),
@@ -101,6 +128,14 @@ def proxskip(*, noisy: bool = False) -> Instances:
             {**SIZES, "T": Integer(1, 3), **REGULARISER, **SMOOTH, **STEP, **own},
         ),
         realise=partial(realise, noisy=noisy),
+    )
+
+
+def growing() -> Instances:
+    """Return runs of ProxSkip whose noise grows with the distance from the minimiser."""
+    own: dict[str, Parameter] = {"noise": Real(-2, 2, shape=("d",)), "growth": Real(0.1, 10, log=True)}
+    return Instances(
+        space=Space({**SIZES, "T": Integer(1, 2), **REGULARISER, **SMOOTH, **STEP, **own}), realise=realise_growing
     )
 
 

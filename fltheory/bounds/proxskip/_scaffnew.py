@@ -138,6 +138,7 @@ def quantities(facts: Facts) -> dict[str, Any]:
         "q": facts.keep("p", q, Origin.DECLARED, "probability of the algorithm"),
         "A": facts.keep("A", known["L"], Origin.COMPUTED, "expected smoothness, by Lemma 5.4"),
         "C": facts.keep("C", total, Origin.COMPUTED, "variance of all clients, by Lemma 5.4"),
+        "spread_sq": facts.keep("spread_sq", total, Origin.COMPUTED, "variance of all clients"),
         "T": steps * np.arange(1, facts.rounds + 1),
         "psi_T": values[steps::steps],
         "psi_0": float(values[0]),

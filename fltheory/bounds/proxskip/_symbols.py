@@ -25,3 +25,9 @@ psi_T = scalar("psi_T", r"\mathbb{E}[\Psi_T]", "expected Lyapunov function", sha
 psi_0 = scalar("psi_0", r"\Psi_0", "Lyapunov function at the start", domain="nonnegative")
 A = scalar("A", "A", "slope of expected smoothness", domain="nonnegative")
 C = scalar("C", "C", "offset of expected smoothness", domain="nonnegative")
+spread_sq = scalar(
+    "spread_sq",
+    r"\sup_t\mathrm{Var}[g_t(x_t) \mid x_t]",
+    "largest variance of a stochastic gradient",
+    domain="nonnegative",
+)

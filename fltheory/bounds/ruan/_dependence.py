@@ -1,4 +1,4 @@
-r"""Participation that depends on the past: one coin, thrown before the first round and kept for ever.
+r"""Participation that depends on the past: one coin, tossed once before the first round.
 
 A single client on the line with :math:`F(w) = \frac12w^2` and :math:`E = 1` starts at 1 and works with probability
 :math:`q` in every round, so that the expectations of Theorem 3.1 are those of independent rounds. But it works always

@@ -126,7 +126,7 @@ def _space_a(fewest: int) -> Space:
     return Space(
         {
             "N": Integer(fewest, 5),
-            "n": Real(0.05, 20, log=True, shape=("N",)),
+            "n": Real(0.05, 20, log=True, shape=("N",), whole=True),
             "q": Real(0.01, 1),
         }
     )
@@ -202,7 +202,7 @@ def _space_c(rows: int | str, *, inactive: bool) -> Space:
         {
             "N": Integer(1, 3),
             "E": Integer(1, 2 if inactive else 3),
-            "n": Real(0.05, 20, log=True, shape=("N",)),
+            "n": Real(0.05, 20, log=True, shape=("N",), whole=True),
             "law": Real(0.001, 1, log=True, shape=(2, rows, "E")),
             "day": Real(0, 1),
             **absent,

@@ -1,7 +1,7 @@
 r"""Corollary 4.0.3: when to exclude a departing client from the objective.
 
-A client departs at :math:`\tau_0`. Kept in the objective, the bound is
-:math:`f_0(\tau) = \frac{(\tau-\tau_0)D + V}{\tau E+\gamma}`; excluded, with the learning rate restarted, it is
+A client departs at :math:`\tau_0`. If it is kept in the objective, the bound is
+:math:`f_0(\tau) = \frac{(\tau-\tau_0)D + V}{\tau E+\gamma}`; if it is excluded, with the learning rate restarted, it is
 :math:`f_1(\tau) = \frac{\tilde V}{(\tau-\tau_0)E+\tilde\gamma}`. As published, excluding leads to a smaller training
 loss at the deadline :math:`T` if
 
@@ -225,7 +225,7 @@ claim = Claim(
             {
                 "tau_0": Real(1, 10),
                 "left": Real(1, 40),
-                "n_l": Real(0.01, 10, log=True),
+                "n_l": Real(0.01, 10, log=True, whole=True),
                 "apart": Real(0.1, 10, log=True),
                 "own": Real(1e-4, 10, log=True),
                 "start": Real(-3, 3),

@@ -8,7 +8,7 @@ Client :math:`k_0` completes all steps in every round, all others with probabili
    = p^{k_0}\, \frac{1 - (1-q_\tau)^N}{q_\tau} .
 
 The square in the middle is a misprint: a coefficient is :math:`N p^{k_0} q_\tau^{k_0} / \sum_i q_\tau^i`. Both ends
-are right, so nothing that follows depends on it. With a single client the square does no harm.
+are right, so nothing that follows depends on it. With a single client the square makes no difference.
 
 **Derivation of the corrected form.** The number of other complete clients is binomial with :math:`N - 1` trials,
 hence

@@ -67,7 +67,7 @@ claim = Claim(
             intended=("published",),
             statement=Eq(total, E**2 * EE(1 / s_any**2) * weights, evaluate=False),
             where=COEFFICIENTS_C,
-            note="the square belongs into the expectation",
+            note="the square belongs inside the expectation",
         ),
         Form(
             variant="corrected@inactive",
@@ -76,7 +76,7 @@ claim = Claim(
             where=COEFFICIENTS_C,
             assumptions=(weights_sum_to_one,),
             check=scheme_c_homogeneous_inactive,
-            note="the square belongs into the expectation; 1/s counts as 0 for an inactive client",
+            note="the square belongs inside the expectation; 1/s counts as 0 for an inactive client",
         ),
     ),
     assumptions=(weights_sum_to_one, all_active),

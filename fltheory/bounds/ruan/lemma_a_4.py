@@ -78,7 +78,7 @@ claim = Claim(
                 "all": Integer(2, 4),
                 "d": Integer(1, 2),
                 "mu": Real(0.1, 10, log=True),
-                "n": Real(0.05, 20, log=True, shape=("all",)),
+                "n": Real(0.05, 20, log=True, shape=("all",), whole=True),
                 "w": Real(-3, 3, shape=("d",)),
                 "minimum": Real(-3, 3, shape=("all",)),
                 "centre": Real(-3, 3, shape=("all", "d")),

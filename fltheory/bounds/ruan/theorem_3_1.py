@@ -16,8 +16,9 @@ engine runs it as such.
 **What the proof uses and the theorem does not list.** Expectations over the participation of a round are taken as if it
 did not depend on the model, that is on earlier rounds, nor on the noise; the appendix says that nothing is assumed on
 correlations. Independence is an assumption here. Without it (``published@any-dependence``) the theorem is false, and so
-is the corrected form: a client who decides once for ever whether it works (:mod:`~fltheory.bounds.ruan._dependence`)
-leaves the model where it is with a probability that no bound of this kind can make up for.
+is the corrected form: a client that decides once and for all whether it works
+(:mod:`~fltheory.bounds.ruan._dependence`) leaves the model where it is with a probability that no bound of this kind
+can make up for.
 
 **Where it is tight.** Nowhere. :math:`V` contains :math:`\gamma^2` where the induction needs :math:`\gamma`, and
 :math:`\gamma \ge 32(1+\theta)/\theta > 32` since :math:`\mathbb E\sum_k p_\tau^k s_\tau^k \le \theta E`; for schemes B

@@ -9,6 +9,7 @@ or, where the algorithm begins with gradients, those at the start.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,20 @@ def quantities(facts: Facts) -> Mapping[str, Any]:
     }
 
 
+def after_all(facts: Facts) -> Mapping[str, Any]:
+    """Return the quantities of the rate, which asks for many rounds, after all of them."""
+    found = dict(quantities(facts))
+    error = found["error"]
+    if isinstance(error, Band):
+        found["error"] = Band(error.mean[-1:], error.low[-1:], error.high[-1:], error.level)
+    else:
+        found["error"] = error[-1:]
+    return {**found, "R": found["R"][-1:], "W_R": found["W_R"][-1:]}
+
+
 observed = Observation(
     quantities=quantities, about=about, axis=R, algorithm=Scaffold, conditions=conditions, exceeds="gap"
 )
 """It allows every step-size up to the largest one, so that it prescribes none."""
+
+observed_rate = replace(observed, quantities=after_all)

@@ -8,7 +8,7 @@ there is a constant :math:`c > 0` such that for any sequence of step-sizes, as p
 \frac G{\mu R})`. The form has the constant of the corrected one.
 
 It fails for every constant: between :math:`\frac1{2\mu}` and :math:`\frac1\mu` the base :math:`1 - 2\mu\eta_r` is
-negative, and for odd :math:`K` a step throws the model over the minimiser. With :math:`K = 3`,
+negative, and for odd :math:`K` a step jumps over the minimiser. With :math:`K = 3`,
 :math:`\eta_1 = \frac1\mu` and :math:`x^0 = \frac G\mu` the recursion allows :math:`x^1 = 0`. The printed proof also
 drops a factor :math:`1/R` twice, uses Bernoulli's inequality in the wrong direction for :math:`K > 3`, and says that
 :math:`K - 1 \le K/2` for :math:`K \ge 2`.

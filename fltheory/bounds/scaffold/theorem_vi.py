@@ -13,10 +13,11 @@ For other weights the proof says that the weight :math:`\alpha` of the flat clie
 half, or else the functions are swapped (form ``published@weights``). That is the wrong half: the update of the round
 is :math:`x((1 - \alpha)q^K + \alpha) + \eta_rG\sum_\tau(\alpha - (1 - \alpha)q^\tau)` with
 :math:`q = 1 - 2\mu\eta_r`, and the pulls fall with :math:`\alpha`. A federation that weighs the curved client more
-moves through the minimiser, and may stop there: weights :math:`\frac35, \frac25`, :math:`K = 3`,
-:math:`\eta_1 = \frac1\mu` and :math:`x^0 = \frac{3G}\mu` reach :math:`x^1 = x^*`, so that no constant helps. The
-functions do not satisfy A1 as claimed either, see :mod:`~fltheory.bounds.scaffold.theorem_vi_assumption`, and one of
-them is linear.
+moves through the minimiser, and may stop there (form ``published@weights``): weights :math:`\frac35, \frac25`,
+:math:`K = 3`, :math:`\eta_1 = \frac1\mu` and :math:`x^0 = \frac{3G}\mu` reach :math:`x^1 = x^*`, so that no constant
+helps. The theorem survives: with the other half, which is what swapping the functions is for, it is true (form
+``corrected``). The functions do not satisfy A1 as claimed either, see
+:mod:`~fltheory.bounds.scaffold.theorem_vi_assumption`, and one of them is linear.
 
 **Derivation of the corrected form.** Let :math:`\alpha \ge \frac12`, swapping the functions if need be. For
 :math:`\eta_r \le \frac1{2\mu}`, so that :math:`q \in [0, 1]`, the update is at least that for
@@ -41,8 +42,10 @@ import numpy as np
 from sympy import Ge, Gt, Le, Min
 
 from fltheory.algorithms.fedavg import FedAvg
+from fltheory.bounds import hard_problems
 from fltheory.bounds.algebra import Env
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Instances, Kind
+from fltheory.bounds.observation import Facts, Observation
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.scaffold._symbols import G, K, R
 from fltheory.bounds.scaffold.lemma_9 import CONSTANT
@@ -133,6 +136,27 @@ def weighted(low: float, high: float) -> Instances:
     )
 
 
+def about(facts: Facts) -> str:
+    """Return the setting in words; refuse other problems and algorithms."""
+    words = hard_problems.about_fedavg(facts)
+    hard_problems.opposed_pulls(facts)
+    return words
+
+
+def observed(facts: Facts) -> dict[Any, Any]:
+    """Return what a run says, after every round; its clients weigh alike."""
+    known = hard_problems.opposed_pulls(facts)
+    return {
+        mu: known["mu"],
+        G: known["pull"],
+        K: facts.local_steps,
+        R: np.arange(1, facts.rounds + 1),
+        largest: max(rate for index in range(facts.rounds) for rate in facts.experiment.rates_at(index)),
+        first: facts.at_start("gap"),
+        error: facts.curve("gap", first=1),
+    }
+
+
 statement = Ge(error, CONSTANT**2 / 2 * Min(first, G**2 / (mu * R**2)))
 runs = Experiments(
     space=Space(
@@ -161,6 +185,7 @@ claim = Claim(
             variant="corrected",
             statement=statement,
             check=weighted(0.5, 1.0),
+            intended=("published@weights",),
             note="any weights, that of the flat client at least one half; with a constant",
         ),
     ),
@@ -168,6 +193,9 @@ claim = Claim(
         Assumption("steps (A6)", Le(largest, 1 / mu), Origin.DECLARED),
         Assumption("several local steps (A6)", Gt(K, 1), Origin.DECLARED),
     ),
-    uses=("scaffold.lemma-9",),
+    uses=("scaffold.lemma-9", "scaffold.theorem-vi-assumption"),
     check=runs,
+    observation=Observation(
+        quantities=observed, about=about, axis=R, conditions=hard_problems.everybody, algorithm=FedAvg
+    ),
 )

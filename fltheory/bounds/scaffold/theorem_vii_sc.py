@@ -43,7 +43,7 @@ from fltheory.algorithms.scaffold import Scaffold
 from fltheory.bounds.algebra import BigO, Env
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Kind, Sweep, Sweeps
 from fltheory.bounds.quantities import scalar
-from fltheory.bounds.scaffold._observed_scaffold import observed
+from fltheory.bounds.scaffold._observed_scaffold import observed, observed_rate
 from fltheory.bounds.scaffold._symbols import INDEPENDENT, K, R, S, beta, eta_g, sigma_sq, step
 from fltheory.bounds.space import Integer, Params, Real, Space
 from fltheory.bounds.symbols import N, mu
@@ -210,6 +210,7 @@ claim = Claim(
                 ),
             ),
             assumptions=(SMALL, LARGE, INDEPENDENT, LONG),
+            observation=observed_rate,
             note="one logarithm of what the start shrinks by for the tilde",
         ),
         Form(

@@ -8,7 +8,7 @@ takes the gradients at the server's model as control variates, as published: str
 .. math:: \mathbb E\|\nabla f(\bar x^R)\|^2 \le \tilde O\Bigl(\frac{\beta\sigma^2}{\mu RKN} +
    \mu D^2\exp\Bigl(-\frac\mu{20\beta + 44\delta K + 20\mu K}RK\Bigr)\Bigr) ,
 
-and general convex, :math:`\nabla^2f \succeq -\delta I`, for :math:`\eta_l \le \min(\frac1{10\beta},
+and general convex, :math:`\nabla^2f \ge -\delta I`, for :math:`\eta_l \le \min(\frac1{10\beta},
 \frac1{22\delta K})` and :math:`R \ge 1` (form ``published@general-convex``; here :math:`f` is convex)
 
 .. math:: \mathbb E\|\nabla f(\bar x^R)\|^2 \le O\Bigl(\frac{\sigma\sqrt{\beta(f(x_0) - f^*)}}{\sqrt{RKN}} +

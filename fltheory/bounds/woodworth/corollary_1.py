@@ -165,6 +165,7 @@ claim = Claim(
                 axis=R,
                 algorithm=FedAvg,
                 conditions=_runs.conditions,
+                exceeds="gap",
             ),
             note="local SGD with its constants",
         ),

@@ -205,6 +205,7 @@ averaged = Observation(
     record={"mean_iterate": True},
     algorithm=FedAvg,
     conditions=_runs.conditions,
+    exceeds="gap",
 )
 
 claim = Claim(
@@ -270,6 +271,7 @@ claim = Claim(
                 record={"mean_iterate": True},
                 algorithm=FedAvg,
                 conditions=_runs.conditions,
+                exceeds="gap",
             ),
             note="smaller constants, largest step size 1 / H",
         ),

@@ -55,14 +55,18 @@ Source: Woodworth et al., 2020, Theorem 3, page 6, and (119) to (200) of the sup
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sympy import Ge, Le, Min, Rational, sqrt
 
+from fltheory.algorithms.fedavg import FedAvg
+from fltheory.bounds import hard_problems
 from fltheory.bounds.algebra import BigO
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind, Method, Sweep, Sweeps
+from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Integer, Parameter, Params, Real, Space
 from fltheory.bounds.woodworth._drift import rounds as drifted
@@ -126,6 +130,60 @@ def underestimated(point: Params, *, fourth: bool) -> dict[Any, Any]:
     return {**env, eta: step, error: gap}
 
 
+def about(facts: Facts) -> str:
+    """Return the setting in words; refuse other problems and algorithms."""
+    words = hard_problems.about_fedavg(facts)
+    hard_problems.bent_valley(facts)
+    return words
+
+
+def constants(facts: Facts) -> dict[str, Any]:
+    """Return what does not depend on the run.
+
+    The class has problems that are lambda-strongly convex: unless the user declares a smaller lambda, it is the
+    curvature of the flat axis.
+    """
+    known = hard_problems.bent_valley(facts)
+    return {
+        "M": facts.num_clients,
+        "K": facts.local_steps,
+        "R": facts.rounds,
+        "H": known["H"],
+        "B": known["distance"],
+        "sigma": known["sigma"],
+        "lam": facts.keep("lam", known["mu"], Origin.COMPUTED, "curvature of the flat axis"),
+    }
+
+
+def observed(facts: Facts) -> dict[str, Any]:
+    """Return what a run says at its end; the problem depends on the number of rounds."""
+    return {**constants(facts), "error": facts.curve("gap", first=facts.rounds)}
+
+
+def conditions(facts: Facts, *, divisor: float | None, fourth: bool) -> Sequence[Requirement]:
+    """Return what is assumed besides relations between symbols: the curvatures that the proof chooses."""
+    known = hard_problems.bent_valley(facts)
+    env = constants(facts)
+    found = [*hard_problems.everybody(facts), hard_problems.one_step_size(facts)]
+    if divisor is not None:
+        found.append(hard_problems.chosen("flat curvature mu", flat(env, divisor), known["mu"]))
+    if fourth:
+        found.append(hard_problems.chosen("fourth curvature nu", statistical(env), known["nu"]))
+    elif known["nu"] is not None:
+        found.append(Requirement("three axes", False, f"a fourth one, nu = {known['nu']:g}"))
+    return found
+
+
+def read(*, divisor: float | None = None, fourth: bool = False) -> Observation:
+    """Return how a form is read on an experiment."""
+    return Observation(
+        quantities=observed,
+        about=about,
+        conditions=partial(conditions, divisor=divisor, fourth=fourth),
+        algorithm=FedAvg,
+    )
+
+
 CLASS: dict[str, Parameter] = {
     "M": Integer(1, 20),
     "H": Real(0.1, 10, log=True),
@@ -173,11 +231,12 @@ claim = Claim(
     title="lower bound for local SGD with equal machines",
     citation=Citation("woodworth", "Theorem 3"),
     forms=(
-        Form(statement=Le(printed, BigO(error)), note="the problem (11)"),
+        Form(statement=Le(printed, BigO(error)), observation=read(), note="the problem (11)"),
         Form(
             variant="published@appendix",
             statement=Le(printed, BigO(error)),
             check=law(chosen=True),
+            observation=read(divisor=3072.0),
             note="the problem (119), with the flat curvature that the proof chooses after K and R",
         ),
         Form(
@@ -192,6 +251,7 @@ claim = Claim(
             variant="published@first-term",
             statement=Le(Min(drift / 350, strong / 73728, H * B**2 / 384), error),
             check=run(fourth=False),
+            observation=read(divisor=3072.0),
             note="the first term on the problem (119), with the constants of the proof",
         ),
         Form(
@@ -200,6 +260,7 @@ claim = Claim(
                 Min(drift / 533, strong / 147456, H * B**2 / 512) + Min(noise, strong_noise, H * B**2) / 32, error
             ),
             check=run(fourth=True),
+            observation=read(divisor=4608.0, fourth=True),
             note="H B^2 in both terms, with constants; on a problem that depends on K, R and M",
         ),
     ),

@@ -197,7 +197,7 @@ def _ticks(place: Axes) -> None:
 
     first, last = place.get_xlim()
     digits = (1, 2, 5) if last < 300 * first else (1,)
-    place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(7) for digit in digits]))
+    place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(8) for digit in digits]))
     place.xaxis.set_major_formatter(FuncFormatter(short))
     low, high = place.get_ylim()
     if high < 100 * low:

@@ -5,7 +5,8 @@ Verdicts are those of a ledger: of the one that ``fltheory validate`` has just w
 ``--ledger``, or, without any, of checks made for the figure with the same effort. *Holds* means that the search found
 no counterexample, *violated* that one was found and confirmed, *in part* that some readings or parts fail and others
 do not. Symbols repeat the colours: a tick (holds), a cross (violated), a plus over a minus (in part), a question mark
-(open), a dash (no instance was found).
+(open), a dash (no instance was found). A dashed frame and a star mark a statement that holds although a step of its
+published proof fails.
 
 Statements stand as close below those that use them as the order allows.
 """
@@ -13,25 +14,27 @@ Statements stand as close below those that use them as the order allows.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fltheory.bounds.catalogue import index
 from fltheory.bounds.papers import PAPERS
 from fltheory.errors import NotApplicable
-from fltheory.figures.graph_layout import GAP, ROW, TALL, across_of, label, rows_of, width
+from fltheory.figures.graph_layout import GAP, ROW, TALL, Point, across_of, label, routes, rows_of, width
 from fltheory.figures.study import Data, Study
 from fltheory.figures.style import PAGE, POINTS, SYMBOLS, VERDICTS, WORDS, panels
 from fltheory.validation import composition
 from fltheory.validation import ledger as ledgers
 from fltheory.validation.decide import FULL, QUICK
-from fltheory.validation.proof_graph import layout
+from fltheory.validation.proof_graph import layout, resting_on_failures
 from fltheory.validation.runner import check_all
 from fltheory.validation.summary import printed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.path import Path
 
 
 def compute(*, quick: bool, seed: int, ledger: Mapping[str, Any] | None, paper: str) -> dict[str, Any]:
@@ -62,6 +65,12 @@ def compute(*, quick: bool, seed: int, ledger: Mapping[str, Any] | None, paper: 
             if id_ in graph.layer
         ],
         "edges": [list(edge) for edge in graph.edges],
+        "shaky": sorted(
+            resting_on_failures(
+                {id_: entry["uses"] for id_, entry in found.items()},
+                {id_: printed(entry) for id_, entry in found.items()},
+            )
+        ),
         "results": composition.totals({"claims": list(found.values())}),
     }
 
@@ -80,19 +89,10 @@ def draw(data: Data) -> Figure:
     axes.set_axis_off()
     axes.set_xlim(-PAGE / 2 - GAP, PAGE / 2 + GAP)
     axes.set_ylim(-0.25, (count - 1) * ROW + 0.25)
-    for one, other in edges:
-        start = (across[other], rows[other] * ROW + TALL / 2)
-        end = (across[one], rows[one] * ROW - TALL / 2)
-        bend = 0.0 if rows[one] == rows[other] + 1 else 0.12
-        style: dict[str, Any] = {
-            "arrowstyle": "-|>",
-            "mutation_scale": 6,
-            "linewidth": 0.6,
-            "color": "0.45",
-            "shrinkA": 0,
-            "shrinkB": 0,
-        }
-        axes.add_patch(FancyArrowPatch(start, end, connectionstyle=f"arc3,rad={bend}", zorder=1, **style))
+    for points in routes(rows, across, edges):
+        style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 6, "linewidth": 0.6, "color": "0.45"}
+        axes.add_patch(FancyArrowPatch(path=_path(points), shrinkA=0, shrinkB=0, zorder=1, **style))
+    shaky = data.get("shaky", ())
     for id_, node in nodes.items():
         x, y, wide = across[id_], rows[id_] * ROW, width(id_)
         colour = VERDICTS[node["verdict"]]
@@ -103,12 +103,29 @@ def draw(data: Data) -> Figure:
         )
         box = FancyBboxPatch(corner, wide, TALL, boxstyle=shape, linewidth=1.2, zorder=3)
         box.set_facecolor((*_rgb(colour), 0.22))
-        box.set_edgecolor(colour)
+        box.set_edgecolor(VERDICTS["VIOLATED"] if id_ in shaky else colour)
+        box.set_linestyle((0, (3, 1.5)) if id_ in shaky else "-")
         axes.add_patch(box)
-        text = f"{label(id_)} {SYMBOLS[node['verdict']]}".strip()
+        text = f"{label(id_)} {SYMBOLS[node['verdict']]}".strip() + "*" * (id_ in shaky)
         axes.text(x, y, text, ha="center", va="center", fontsize=POINTS - 2, zorder=4, linespacing=1.05)
     _key(figure, data)
     return figure
+
+
+def _path(points: Sequence[Point]) -> Path:
+    """Return an edge through these points: bends and straight lines in turn."""
+    from matplotlib.path import Path
+
+    found, codes = [points[0]], [Path.MOVETO]
+    for number, (before, after) in enumerate(itertools.pairwise(points)):
+        if number % 2:
+            found.append(after)
+            codes.append(Path.LINETO)
+        else:
+            middle = (before[1] + after[1]) / 2
+            found += [(before[0], middle), (after[0], middle), after]
+            codes += [Path.CURVE4] * 3
+    return Path(found, codes)
 
 
 def _key(figure: Figure, data: Data) -> None:
@@ -121,6 +138,10 @@ def _key(figure: Figure, data: Data) -> None:
             colour = VERDICTS[verdict]
             label = f"{SYMBOLS[verdict]} {WORDS[verdict]} ({seen[verdict]})".strip()
             handles.append(Patch(facecolor=(*_rgb(colour), 0.22), edgecolor=colour, linewidth=1.2, label=label))
+    if data.get("shaky"):
+        label = f"* a step of its proof fails ({len(data['shaky'])})"
+        failing = VERDICTS["VIOLATED"]
+        handles.append(Patch(facecolor="white", edgecolor=failing, linestyle=(0, (3, 1.5)), linewidth=1.2, label=label))
     figure.legend(handles=handles, loc="outside upper center", ncols=5, fontsize=POINTS, frameon=False)
 
 
@@ -132,19 +153,7 @@ def _rgb(colour: str) -> tuple[float, float, float]:
 def caption(data: Data) -> str:
     """Say how many published statements fail, and how many that rest on failing ones hold."""
     verdict = {node["id"]: node["verdict"] for node in data["nodes"]}
-    failing = {id_ for id_, found in verdict.items() if found == "VIOLATED"}
     counted = Counter(verdict.values())
-    below: dict[str, set[str]] = {}
-
-    def support(id_: str) -> set[str]:
-        if id_ not in below:
-            below[id_] = set()
-            for one, other in data["edges"]:
-                if one == id_:
-                    below[id_] |= {other} | support(other)
-        return below[id_]
-
-    resting = [id_ for id_, found in verdict.items() if found == "HOLDS" and support(id_) & failing]
     others = "".join(f", {counted[name]} {WORDS[name]}" for name in list(WORDS)[2:] if counted[name])
     results = data["results"]
     certain = results["proved"] + results["certified"]
@@ -155,8 +164,9 @@ def caption(data: Data) -> str:
         else ""
     )
     return (
-        f"Of {len(verdict)} connected statements {len(failing)} fail as printed{others}; no counterexample is found "
-        f"to {counted['HOLDS']}, {len(resting)} of which rest on a failing one ({data['ledger']['effort']} effort)"
+        f"Of {len(verdict)} connected statements {counted['VIOLATED']} fail as printed{others}; no counterexample is "
+        f"found to {counted['HOLDS']}, but a step of the proof fails for {len(data.get('shaky', ()))} of them "
+        f"({data['ledger']['effort']} effort)"
         f"{composed}."
     )
 

@@ -143,6 +143,7 @@ def draw(data: Data) -> Figure:
     figure, axes = panels(1, len(data["maps"]), height=2.3)
     winners = _winners(data["maps"])
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(winners)}
+    letters = {name: chr(ord("a") + place) for place, name in enumerate(winners)}
     words = {key: name for key, name, _ in PANELS}
     for one, place in zip(data["maps"], axes.flat, strict=True):
         for row, cells in enumerate(one["cells"]):
@@ -151,7 +152,8 @@ def draw(data: Data) -> Figure:
                 corner = (column - 0.5, row - 0.5)
                 place.add_patch(Rectangle(corner, 1, 1, facecolor=filled, alpha=0.45, edgecolor="white"))
                 text = "–" if cell["theorem"] is None else _factor(cell["ratio"])
-                place.text(column, row, text, ha="center", va="center", fontsize=POINTS - 1)
+                text += "" if cell["theorem"] is None else f"\n{letters[cell['theorem']]}"
+                place.text(column, row, text, ha="center", va="center", fontsize=POINTS - 1, linespacing=1.0)
         place.set_xlim(-0.5, len(data["conditions"]) - 0.5)
         place.set_ylim(-0.5, len(one["values"]) - 0.5)
         place.set_xticks(range(len(data["conditions"])), [f"{value:g}" for value in data["conditions"]])
@@ -161,7 +163,8 @@ def draw(data: Data) -> Figure:
         dress(place, xlabel=r"$L/\mu$", ylabel=words[one["key"]])
         place.grid(visible=False)
         place.tick_params(length=0)
-    handles = [Patch(facecolor=colours[name], alpha=0.45, label=data["names"][name]) for name in winners]
+    labels = {name: f"{letters[name]}  {data['names'][name]}" for name in winners}
+    handles = [Patch(facecolor=colours[name], alpha=0.45, label=labels[name]) for name in winners]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=POINTS - 1, frameon=False)
     return figure
 

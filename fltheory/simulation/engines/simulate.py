@@ -81,6 +81,11 @@ def simulate(
         Where to keep how far the run is; one that was ended in the middle goes on from there, with equal bits. Whole
         rounds drawn at once, and exact expectations, are begun again.
 
+    Returns
+    -------
+    Trajectories
+        The recorded curves, with their provenance.
+
     Examples
     --------
     >>> from fltheory import Experiment, Participation, noisy_quadratic

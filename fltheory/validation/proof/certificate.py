@@ -117,7 +117,7 @@ def load(path: Path) -> Certificate:
     """Read a certificate, or say which field of the file is wrong."""
     document = read_json(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InvalidParameter(f"{path}: is no certificate; make one with: fltheory check ID --prove")
+        raise InvalidParameter(f"{path}: is not a certificate; make one with: fltheory check ID --prove")
     shapes.check(document, SHAPE, str(path))
     fields = {name: document[name] for name in Certificate.__slots__}
     return Certificate(**{**fields, "strength": Strength(document["strength"])})

@@ -158,7 +158,7 @@ class _Writer:
     def whole(self, expression: Any, place: Mapping[str, int]) -> int:
         value = self.write(expression, place, 0)
         if not value.is_Integer:
-            raise Untranslatable(f"{expression} is no whole number at these sizes")
+            raise Untranslatable(f"{expression} is not a whole number at these sizes")
         return int(value)
 
     def write(self, e: Any, place: Mapping[str, int], outcome: int) -> Any:

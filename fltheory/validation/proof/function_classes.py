@@ -110,7 +110,7 @@ class Answers:
             centre = sp.expand(self.along(family.centre[client]))
             slopes = [sp.sympify(side[client][0]) for side in (family.left, family.right)]
             if not all(slope.is_Rational for slope in slopes):
-                raise Untranslatable("slopes of a function that are no numbers")
+                raise Untranslatable("slopes of a function that are not numbers")
             low, high = min(slopes), max(slopes)
             if low < 0 or low == high:
                 raise Untranslatable(f"no class of functions with slopes from {low} to {high}")
@@ -122,7 +122,7 @@ class Answers:
         """Return a minimiser of a weighted sum less a linear term: there weighted gradients add up to the term."""
         chosen = [(k, sp.sympify(weights[k])) for k in range(len(weights)) if weights[k] != 0]
         if not all(weight.is_Rational and weight > 0 for _, weight in chosen):
-            raise Untranslatable("weights of functions that are no positive numbers")
+            raise Untranslatable("weights of functions that are not positive numbers")
         tilt = sp.expand(tilt)
         if len(chosen) == 1 and tilt == 0:
             return family.centre[chosen[0][0]][0]
@@ -141,7 +141,7 @@ class Answers:
         """Return the solution of a sub-problem with an l1 term, and the sign of its distance from the anchor."""
         strength = sp.sympify(l1)
         if not (strength.is_Rational and strength > 0 and sp.sympify(pull).is_Rational and pull >= 0):
-            raise Untranslatable("penalties that are no numbers")
+            raise Untranslatable("penalties that are not numbers")
         key = (_key(family, client), sp.expand(linear), sp.expand(anchor), pull, l1)
         if key not in self.pulled:
             *_, known = self.function(family, client)
@@ -156,7 +156,7 @@ class Answers:
         if self.twins is None and (np.shape(psi.rotation) != (1, 1) or sp.sympify(psi.rotation[0][0]) != 1):
             raise Untranslatable("regularisers are asked along one coordinate")
         if not (sp.sympify(scale).is_Rational and scale > 0):
-            raise Untranslatable("the scale of a regulariser is no positive number")
+            raise Untranslatable("the scale of a regulariser is not a positive number")
         key = tuple(sp.sympify(part[0]) for part in (psi.l1, psi.square, psi.low, psi.high))
         known = self.proximal.setdefault(key, {})
         asked = (sp.expand(x), scale)

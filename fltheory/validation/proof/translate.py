@@ -81,13 +81,13 @@ def _checked(relation: Any) -> Relational:
     if not isinstance(relation, Relational):
         raise Untranslatable(f"{relation} is no relation")
     if relation.has(BigO):
-        raise Untranslatable("a rate is no polynomial problem")
+        raise Untranslatable("a rate is not a polynomial problem")
     for node in sp.preorder_traversal(relation):
         known = isinstance(node, (sp.Symbol, sp.Rational, sp.Add, sp.Mul, sp.Pow, sp.exp, Relational, *_SPLIT))
         if not known or isinstance(node, sp.IndexedBase | sp.Indexed):
             raise Untranslatable(f"{type(node).__name__} in {node}")
         if isinstance(node, sp.Pow) and not node.exp.is_Rational:
-            raise Untranslatable(f"the exponent of {node} is no number")
+            raise Untranslatable(f"the exponent of {node} is not a number")
     return relation
 
 

@@ -1,14 +1,20 @@
 """Tasks on executors of others: all results, losses told apart from errors, nothing left in the queue."""
 
+import logging
 import os
 import signal
+import socket
+import subprocess
+import sys
 import time
+import warnings
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 
-from fltheory._internal import executors
+from fltheory._internal import executors, remote_logs
 from fltheory._internal.processes import in_processes
 from fltheory.errors import ExecutorBroken, InvalidParameter, WorkerLost
 
@@ -111,13 +117,14 @@ class Blaming(ThreadPoolExecutor):
         self.killed = killed
         self.held = 0
 
-    def submit(self, fn, /, number):
+    def submit(self, fn, /, *task):
+        number = task[-1]
         future = Future()
         self.held += 1
         if number == "deadly" or self.held > 1:
             future.set_exception(self.killed("task", None, 3))
         else:
-            future.set_result(fn(number))
+            future.set_result(fn(*task))
         return future
 
 
@@ -136,3 +143,79 @@ def test_a_task_that_waited_behind_a_deadly_one_is_tried_again_alone(monkeypatch
         assert sorted(map(str, found)) == sorted(map(str, [("lost", "deadly"), 2, 4]))
         with pytest.raises(WorkerLost):
             list(executors.submitted(pool, [("deadly",)], double, None))
+
+
+def speak(number):
+    log = logging.getLogger("a.users.algorithm")
+    log.warning("step %d is long", number)
+    log.info("not worth a word")
+    if number == 2:
+        warnings.warn("a warning of NumPy, say", RuntimeWarning, stacklevel=1)
+        for _ in range(1000):
+            log.error("again")
+    try:
+        1 / (number - 1)
+    except ZeroDivisionError:
+        log.exception("what is %d", number)
+    return number
+
+
+def test_what_tasks_say_elsewhere_is_heard_by_the_loggers_of_the_driver(caplog):
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool, executors.running_on(pool):
+        assert sorted(in_processes([(number,) for number in range(3)], speak, 1)) == [0, 1, 2]
+    said = [record.getMessage() for record in caplog.records]
+    assert {f"step {number} is long" for number in range(3)} <= set(said)
+    assert "not worth a word" not in said
+    (failed,) = (text for text in said if text.startswith("what is 1"))
+    assert "ZeroDivisionError" in failed
+    (warned,) = (record for record in caplog.records if "of NumPy" in record.getMessage())
+    assert warned.name == "py.warnings"
+    assert f"{Path(__file__).name}:" in warned.getMessage()
+    assert said.count("again") == remote_logs.MOST - 2
+    assert caplog.records[0].name in ("a.users.algorithm", "py.warnings")
+
+
+def test_what_tasks_say_in_this_process_is_heard_once(caplog):
+    with ThreadPoolExecutor(2) as pool, executors.running_on(pool):
+        list(in_processes([(0,), (0,)], speak, 1))
+    assert [record.getMessage() for record in caplog.records] == ["step 0 is long"] * 2
+
+
+def test_listening_ends_with_the_task():
+    handlers, shown = list(logging.getLogger().handlers), warnings.showwarning
+    assert remote_logs.heard("another computer 1", double, 4).result == 8
+    with pytest.raises(RuntimeError):
+        remote_logs.heard("another computer 1", fail, 4)
+    assert logging.getLogger().handlers == handlers
+    assert warnings.showwarning is shown
+
+
+TWO_CLUSTERS = """
+import warnings
+from fltheory._internal import executors
+
+if __name__ == "__main__":
+    warnings.simplefilter("error")
+    with executors.chosen("dask", jobs=1) as first, executors.chosen("dask", jobs=1) as second:
+        print(first.submit(max, 1, 2).result(), second.submit(max, 3, 4).result())
+        own = {os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.exists()}
+        for table in ("tcp", "tcp6"):
+            for line in Path("/proc/net", table).read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and f"socket:[{fields[9]}]" in own:
+                    print("listens on", fields[1].partition(":")[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_clusters_of_two_commands_do_not_meet_and_listen_to_this_computer_only(tmp_path):
+    pytest.importorskip("distributed")
+    (tmp_path / "two.py").write_text("import os\nfrom pathlib import Path\n" + TWO_CLUSTERS)
+    done = subprocess.run(
+        [sys.executable, "two.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    answer, *listening = done.stdout.splitlines()
+    assert answer == "2 4"
+    local = int.from_bytes(socket.inet_aton("127.0.0.1"), sys.byteorder)
+    assert set(listening) == {f"listens on {local:08X}"}

@@ -49,8 +49,9 @@ def test_a_step_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkey
         raise OSError(errno.ENOSPC, "no space left on device")
 
     monkeypatch.setattr(os, step, full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(OSError, match="no space") as raised:
         files.write_text(place, "new")
+    assert raised.value.filename == str(place)
     assert (place.read_text(), names(tmp_path)) == ("old", ["a.txt"])
 
 
@@ -145,8 +146,8 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path, kind, monkeypatch)
     [
         (b"", "not valid JSON"),
         (b"{", "not valid JSON"),
-        (b"\xff\xfe", "no text in UTF-8"),
-        (b"[NaN]", "NaN is no number"),
+        (b"\xff\xfe", "not text in UTF-8"),
+        (b"[NaN]", "NaN is not a number"),
         (b"[" * 100_000, "nested too deeply"),
         (b"1" * 5000, "not valid JSON"),
     ],

@@ -28,6 +28,7 @@ ENTRIES = catalogue.index()
         (r"\operatorname{sign}(x) \lambda_1", "sign(x) λ₁"),
         (r"a &= b \tag{3} \\ &= c", "a = b  (3)\n= c"),
         (r"\binom{N}{i}", "C(N, i)"),
+        (r"\vartheta + \varphi \varrho", "ϑ + φ ϱ"),
         (r"\frac{3H}4x + \log\cosh\frac xw + \log\left(x\right)", "3H/4 x + log cosh x/w + log(x)"),
         (r"x^{(k)} y^{t-1} z^{(a)(b)}", "x^(k) y^(t-1) z^((a)(b))"),
     ],

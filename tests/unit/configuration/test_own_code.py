@@ -100,6 +100,19 @@ def test_a_folder_of_algorithms_is_searched(study: Path, tmp_path: Path) -> None
         experiments.load(study, folders=[empty])
 
 
+def test_a_module_is_also_looked_for_in_the_folders_of_algorithms(study: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "algorithms"
+    folder.mkdir()
+    (tmp_path / "mine.py").rename(folder / "elsewhere.py")
+    (tmp_path / "helper.py").rename(folder / "helper.py")
+    study.write_text(
+        STUDY.format(name="elsewhere:Halved").replace("mine:", "elsewhere:") + "[sweep]\nrounds = [2, 3]\n"
+    )
+    with pytest.raises(InvalidParameter, match=r"elsewhere is neither .*elsewhere\.py nor a module"):
+        Grid.load(study)
+    assert len({run.key for run in plan(Grid.load(study, folders=[folder]))}) == 4
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

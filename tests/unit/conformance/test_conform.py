@@ -267,7 +267,8 @@ def test_what_is_no_sequence_of_models_is_refused(returned, message):
 
 def test_states_must_be_known_and_of_the_right_shape():
     with pytest.raises(
-        InvalidParameter, match=r"returned 'h', which is no state of SCAFFOLD; it has models, local, c, c_i"
+        InvalidParameter,
+        match=r"returned 'h', which is not part of the state of SCAFFOLD; it has models, local, c, c_i",
     ):
         conform(lambda f: {"models": scaffold(f), "h": np.zeros((f.rounds, f.dim))}, "scaffold")
     with pytest.raises(InvalidParameter, match=r"must return 'c' of shape"):

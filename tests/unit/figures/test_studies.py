@@ -112,13 +112,13 @@ def test_a_proof_graph_has_the_verdicts_of_the_ledger(document, stored: Path, tm
 def test_a_bad_ledger_is_named(tmp_path: Path) -> None:
     bad = tmp_path / "ledger.json"
     bad.write_text("{}")
-    with pytest.raises(InvalidParameter, match="is no ledger"):
+    with pytest.raises(InvalidParameter, match="is not a ledger"):
         produce(studies()["proof-graph-cfl"], tmp_path, ledger=bad)
     done, failed, interrupted = produce_all(
         [studies()["proof-graph-cfl"]], tmp_path, quick=True, seed=0, jobs=1, ledger=bad
     )
     assert (done, interrupted) == ([], False)
-    assert "is no ledger" in failed[0][1]
+    assert "is not a ledger" in failed[0][1]
 
 
 def test_a_violated_bound_is_drawn_on_its_counterexample(document) -> None:

@@ -212,3 +212,14 @@ def test_minima_by_hand_with_growth_constants_and_drift():
         "personal_gap"
     ]
     assert gaps[0].tolist() == pytest.approx([7 - (4.5 - 1 / 6), 0.5])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_flat_direction_has_the_curvature_zero_whatever_the_rounding(seed):
+    flat, steep = (
+        client_quadratics(dim=3, num_clients=3, mu=mu, L=5.0, dissimilarity=0.0, spread=0.5, seed=seed)
+        for mu in (0.0, 1e-6)
+    )
+    assert flat.constants()["mu"].value == 0.0
+    assert flat.constants_on_ball(1.0)["mu"].value == 0.0
+    assert steep.constants()["mu"].value == pytest.approx(1e-6, rel=1e-6)

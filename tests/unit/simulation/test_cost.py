@@ -288,3 +288,36 @@ def test_estimates_in_words():
     ):
         assert Cost(memory=10, seconds=seconds).in_words() == f"about {words} on one core and 10 bytes of memory"
     assert Cost(memory=10**10, seconds=3e5).in_words() == "about 3.5 days on one core and 10 GB of memory"
+
+
+def test_a_rate_for_every_step_takes_memory():
+    """Eight bytes each at the very least, however short the run."""
+    short, long = (
+        estimate(experiment(local_steps=steps), replicates=4, record=fl.Record(), every_step=True)
+        for steps in (1, 10**6)
+    )
+    assert long.memory - short.memory >= 8 * (10**6 - 1)
+
+
+@pytest.mark.parametrize(
+    ("rotated", "algorithm", "dense"),
+    [
+        (True, fl.FedAvg(), False),  # in turned coordinates every one stands for itself
+        (True, fl.EFL(), True),  # its curvature is diagonal in the coordinates that are given
+        (False, fl.EFL(), False),
+    ],
+)
+def test_covariances_are_counted_where_they_are_followed(rotated, algorithm, dense):
+    """Ten times the dimension: about ten times the numbers, or about a hundred times if pairs of coordinates count."""
+    memory = []
+    for dim in (100, 1000):
+        problem = fl.noisy_quadratic(dim=dim, num_clients=4, rotated=rotated)
+        run = fl.Experiment(
+            problem=problem,
+            algorithm=algorithm,
+            participation=fl.Participation(num_clients=4, local_steps=1),
+            rounds=1000,
+            rate=0.01,
+        )
+        memory.append(estimate(run, replicates=1, record=fl.Record(), every_step=False, exact=True).memory)
+    assert (memory[1] > 50 * memory[0]) is dense

@@ -274,6 +274,8 @@ def test_probabilities_are_refused(probabilities, words):
 
 
 def test_too_many_matchings_are_refused():
+    """Nine clients have 9 * 7 * 5 * 3 matchings, one client left over each time."""
+    assert len(GossipSGD.random_matchings(9).mixing) == 945
     with pytest.raises(InvalidParameter, match="num_clients"):
         GossipSGD.random_matchings(10)
     with pytest.raises(InvalidParameter, match="num_clients"):

@@ -19,7 +19,7 @@ from fltheory.algorithms.mime import Mime
 from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.signsgd import SignSGD
-from fltheory.errors import Diverged, InvalidParameter, NotApplicable
+from fltheory.errors import Diverged, InvalidParameter, NotAffine, NotApplicable
 from fltheory.participation import Arrival, Timeline, WithoutReplacement
 from fltheory.simulation import stability
 from fltheory.simulation.stability import growth_per_round, largest_stable_rate
@@ -209,3 +209,28 @@ def test_overflow_on_one_axis_is_divergence_and_nothing_else():
     assert growth_per_round(experiment, 1.0) == math.inf
     with pytest.raises(Diverged):
         simulate(dataclasses.replace(experiment, rate=1.0), engine="exact")
+
+
+DIVERGED = Diverged(algorithm="fedavg", round_index=1, replicate=0, seed=0, rate=0.1)
+
+
+@pytest.mark.parametrize(
+    ("error", "stable"), [(DIVERGED, False), (NotApplicable("too large for the cloud"), False), (None, True)]
+)
+def test_a_rate_that_an_algorithm_refuses_is_not_stable(monkeypatch, error, stable):
+    def run(experiment, **more):
+        if error is not None:
+            raise error
+        return simulate(experiment, engine="reference", replicates=1)
+
+    monkeypatch.setattr(stability, "simulate", run)
+    assert stability._survives(experiment_of(), 0.1, "monte_carlo", 0, 1) is stable
+
+
+def test_what_is_not_affine_is_told_and_not_taken_for_unstable(monkeypatch):
+    def run(experiment, **more):
+        raise NotAffine("signs")
+
+    monkeypatch.setattr(stability, "simulate", run)
+    with pytest.raises(NotAffine):
+        stability._survives(experiment_of(), 0.1, "exact", 0, 1)

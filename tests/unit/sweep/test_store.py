@@ -231,3 +231,29 @@ def test_on_a_network_file_system_there_is_no_log(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr("fltheory.sweep.store._LOCAL", ("ext4", "xfs", "tmpfs", "overlay") if local else ())
         with Store(tmp_path / "sweep.sqlite") as store:
             assert store._connection.execute(mode).fetchone() == ("wal" if local else "delete",)
+
+
+def test_a_network_file_system_in_a_folder_with_a_blank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "my share"
+    place.mkdir()
+    mounts = tmp_path / "mounts"
+    kinds = {str(tmp_path): "ext4", str(place): "nfs4"}
+    lines = ["server:/a {} {} rw 0 0".format(at.replace(" ", r"\040"), kind) for at, kind in kinds.items()]
+    mounts.write_text("\n".join(lines))
+    monkeypatch.setattr("fltheory.sweep.store._MOUNTS", mounts)
+    for folder, mode in ((tmp_path, "wal"), (place, "delete")):
+        with Store(folder / "sweep.sqlite") as store:
+            assert store._connection.execute("PRAGMA journal_mode").fetchone() == (mode,)
+
+
+def test_a_disk_without_room_for_a_database_is_not_called_a_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorname = "SQLITE_FULL"
+        raise error
+
+    monkeypatch.setattr(sqlite3, "connect", full)
+    with pytest.raises(OSError, match="disk is full"):
+        Store(tmp_path / "sweep.sqlite")

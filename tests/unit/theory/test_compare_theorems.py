@@ -101,6 +101,7 @@ def test_a_theorem_whose_rate_is_the_given_one_has_one_row():
     rows = fl.compare_theorems(dataclasses.replace(given, rate=rate), pattern="li.theorem-1").guarantees
     assert {(one.variants[0], one.setting) for one in rows} == {
         ("published", GIVEN),
+        ("published@any-dependence", GIVEN),
         ("sharp", GIVEN),
         ("published@first-rate", PRESCRIBED),
         ("sharp@first-rate", PRESCRIBED),
@@ -129,7 +130,7 @@ def test_what_does_not_apply_is_named_with_the_failing_assumption_and_its_value(
     reasons = dict(found.refusals())
     assert "li.theorem-2" in reasons["participants: with-replacement (everyone)"]
     exact = next(why for why, names in reasons.items() if "proxskip.theorem-3.6" in names)
-    assert exact == "the theorem is read on Scaffnew, got FedAvg"
+    assert exact == "with Scaffnew: exact gradients (sigma_sq = 0.5)"
     uneven = fl.compare_theorems(experiment(dissimilarity=2.0), pattern="fieldguide.*")
     assert not uneven.guarantees
     [(why, names)] = uneven.refusals()
@@ -173,7 +174,7 @@ def test_theorems_about_another_algorithm_have_that_one(found):
 
 
 def test_a_rate_with_its_constants_is_ranked_and_one_without_is_not():
-    given = dataclasses.replace(experiment(rate=0.0005, rounds=400), algorithm=fl.Scaffold())
+    given = dataclasses.replace(experiment(rate=0.0005, rounds=2000), algorithm=fl.Scaffold())
     found = fl.compare_theorems(given, pattern="scaffold.theorem-vii-sc")
     standings = {variant: one.standing for one in found.guarantees for variant in one.variants}
     assert standings == {"published": Standing.RATE, "published@constants": Standing.BOUND}
@@ -273,3 +274,30 @@ def test_a_refuted_reading_without_an_assumption_has_no_row_beside_the_form_that
     ledger = {"claims": [{"id": "li.theorem-1", "forms": [form, {**form, "variant": "published@first-rate"}]}]}
     alone = fl.compare_theorems(experiment(), pattern="li.theorem-1", ledger=ledger)
     assert alone["li.theorem-1 (published@any-dependence)"].standing is Standing.REFUTED
+
+
+def test_without_strong_convexity_the_others_remain():
+    given = experiment()
+    flat = fl.client_quadratics(
+        dim=2, num_clients=3, mu=0.0, L=5.0, dissimilarity=0.0, spread=0.5, noise_sq=0.5, seed=1
+    )
+    found = fl.compare_theorems(dataclasses.replace(given, problem=flat))
+    assert not found.errors
+    assert not found.of(Standing.EXCEEDED)
+    assert {one.id for one in found.ranked} == {"fieldguide.theorem-1", "fieldguide.eq-17", "koloskova.theorem-2-gc"}
+    reasons = dict(found.refusals())
+    assert "koloskova.theorem-2-sc" in reasons["the statement divides by what is 0 here: mu"]
+    assert "proxskip.theorem-5.5" in reasons["with Scaffnew: the statement divides by what is 0 here: mu"]
+    with pytest.raises(fl.NotApplicable, match="divides by what is 0 here: mu"):
+        fl.theorem("koloskova.theorem-2-sc").compare(
+            dataclasses.replace(given, problem=flat), variant="corrected@constants"
+        )
+
+
+def test_theorems_on_equal_machines_with_their_constants_are_ranked():
+    problem = fl.bent_valley(H=1.0, mu=0.05, distance=1.0, sigma=0.3, num_clients=3)
+    given = dataclasses.replace(experiment(rounds=5), problem=problem, start=None)
+    found = fl.compare_theorems(given, pattern="woodworth.*", replicates=20)
+    row = found["woodworth.theorem-2 (sharp)"]
+    assert row.standing is Standing.BOUND
+    assert row.gap_bound == row.bound

@@ -466,3 +466,27 @@ def test_the_bound_after_a_shift(variant: str, event: dict[str, Any]) -> None:
 def test_what_the_corollary_is_not_about(participation: fl.Participation, message: str) -> None:
     with pytest.raises(fl.NotApplicable, match=message):
         prescribed(COROLLARY, participation=participation)
+
+
+def test_what_counts_no_rounds_is_named() -> None:
+    """The theorem counts local steps, three in a round."""
+    pytest.importorskip("pandas")
+    experiment = fl.Experiment(
+        problem=quadratics(), algorithm=fl.Scaffnew(), participation=everyone(3), rounds=4, rate=0.05
+    )
+    compared = fl.theorem("proxskip.theorem-3.6").compare(experiment)
+    assert (compared.axis, compared.rounds.tolist()) == ("T", [3.0, 6.0, 9.0, 12.0])
+    assert "closest at T = " in str(compared)
+    assert next(iter(compared.to_dataframe().columns)) == "T"
+    assert compared.plot().axes[0].get_xlabel().startswith("T, ")
+    single = fl.theorem(MAIN).compare(prescribed())
+    assert single.axis == "round"
+    assert "closest in round " in str(single)
+
+
+def test_rates_that_nearly_agree_are_told_apart() -> None:
+    experiment = prescribed()
+    almost = dataclasses.replace(experiment, rate=float(experiment.rate_at(0)) * (1 + 1e-8), rounds=1)
+    (unmet,) = [one for one in fl.theorem(MAIN).compare(almost).unmet if one.name == "learning rate of the theorem"]
+    numbers = [word.rstrip(",") for word in unmet.value.split() if word[0] == "0" and "." in word]
+    assert len(set(numbers)) == 2

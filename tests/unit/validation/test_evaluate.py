@@ -18,7 +18,7 @@ from tests.planted import a, b
 number = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, -1.0, 1e-300]))
 
 
-@given(number, number, st.booleans())
+@given(number, number | st.sampled_from([math.inf, -math.inf]), st.booleans())
 def test_a_number_scores_as_a_curve_with_one_entry(lhs, rhs, equality):
     one = evaluate._score(lhs, rhs, equality=equality)
     many = evaluate._scores(np.array([lhs]), np.array([rhs]), equality=equality)
@@ -93,6 +93,9 @@ def test_the_worst_index_relation_and_entry_are_told():
     ("lhs", "rhs", "entry"),
     [
         ([2.0, 2.0], [math.inf, 1.0], 1),  # an infinite bound is the farthest from failing
+        ([0.0, 2.0], [math.inf, 1.0], 1),
+        ([-1.0, 2.0], [math.inf, 1.0], 1),
+        ([2.0, 1.0], [1.0, -math.inf], 1),  # a bound below everything is the nearest
         ([-1.0, 2.0], [5.0, 1.0], 1),  # and so is a side that is not positive,
         ([1.5, 1.0], [1.0, -1.0], 1),  # unless it fails
         ([1.0, 1.0], [-1.0, 0.9], 0),
@@ -102,8 +105,7 @@ def test_the_worst_index_relation_and_entry_are_told():
     ],
 )
 def test_the_entry_of_a_curve_that_fails_most_is_read(lhs, rhs, entry):
-    with np.errstate(invalid="ignore"):  # as in a search
-        found = read(Form(statement=Le(a, b)), {"planted_a": np.array(lhs), "planted_b": np.array(rhs)})
+    found = read(Form(statement=Le(a, b)), {"planted_a": np.array(lhs), "planted_b": np.array(rhs)})
     assert (found.where, found.violated) == ({"entry": entry}, True)
     singles = [read(Form(statement=Le(a, b)), {"planted_a": x, "planted_b": y}) for x, y in zip(lhs, rhs, strict=True)]
     assert singles[entry].score == pytest.approx(found.score) == max(one.score for one in singles)

@@ -140,7 +140,7 @@ def test_a_counterexample_without_a_field_is_refused(tmp_path):
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}'])
 def test_a_file_that_is_no_counterexample_is_refused(tmp_path, text):
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(InvalidParameter, match=r"x\.json: is no counterexample"):
+    with pytest.raises(InvalidParameter, match=r"x\.json: is not a counterexample"):
         load(tmp_path / "x.json")
 
 
@@ -177,7 +177,7 @@ def test_a_claim_that_raises_on_an_instance_is_one_line(monkeypatch):
         ({"N": 10**6}, "parameters.N is outside the space of its claim"),
         ({"N": 2.5}, "parameters.N cannot be read"),
         ({"N": True}, "parameters.N cannot be read"),
-        ({"unknown": 1}, "parameters.unknown is no parameter of the claim"),
+        ({"unknown": 1}, "parameters.unknown is not a parameter of the claim"),
         ({"N": None}, "parameters.N cannot be read"),
     ],
 )

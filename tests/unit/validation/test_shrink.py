@@ -179,3 +179,19 @@ def test_floats_are_shown_with_as_many_digits_as_tell_them_apart(lhs, rhs, shown
         where={}, arithmetic="float64", seed=0,
     )  # fmt: skip
     assert found.in_one_line().endswith(f"n = 2: {shown}")
+
+
+def test_fractions_of_counts_become_whole_numbers_in_the_same_proportions():
+    space = Space({"n": Real(0.1, 10, shape=(2,), whole=True), "x": Real(0.1, 10, shape=(2,))})
+    made = claim("counted", Kind.LEMMA, Le(a, 1), Instances(space=space, realise=lambda p: {"planted_a": 1}))
+    trials = Trials(made, made.forms[0], made.check, 0)
+    point = {"n": np.array([0.5, 1.0]), "x": np.array([0.5, 1.0])}
+
+    def halved(one):
+        return all(2 * one[name][0] == one[name][1] for name in ("n", "x"))
+
+    assert plain(shrink(trials, point, halved)) == {"n": ["1", "2"], "x": ["1/2", "1"]}
+    # Neither beyond the range, nor where proportions are not all that matters.
+    wide = {**point, "n": np.array([0.5, 9.0])}
+    assert plain(shrink(trials, wide, lambda one: one["n"][0] * 18 == one["n"][1]))["n"] == ["1/2", "9"]
+    assert plain(shrink(trials, point, lambda one: one["n"][0] == 0.5))["n"] == ["1/2", "1"]

@@ -147,7 +147,7 @@ def _cell(found: tuple[float, float, float] | None) -> str:
 
 study = Study(
     name="efl-table-3-mnist",
-    title="Best mean test accuracy on MNIST",
+    title="EFL, Table 3: best mean test accuracy on MNIST",
     paper="efl",
     compute=compute,
     caption=caption,

@@ -205,7 +205,7 @@ _TOGETHER = "networks of FedElasticNet"
 studies = (
     Study(
         name="fen-figure-1",
-        title="Test accuracy of FedElasticNet on MNIST",
+        title="FedElasticNet, Figure 1: test accuracy on MNIST",
         paper="fen",
         compute=compute,
         caption=draw_caption,
@@ -217,7 +217,7 @@ studies = (
     ),
     Study(
         name="fen-tables-2-3-mnist",
-        title="Non-zero entries and entropy of what is sent on MNIST",
+        title="FedElasticNet, Tables 2 and 3: non-zero entries and entropy of messages on MNIST",
         paper="fen",
         compute=compute,
         caption=caption,

@@ -110,7 +110,7 @@ def caption(data: Data) -> str:
 
 study = Study(
     name="ruan-table-3a",
-    title="Test accuracy of schemes A, B and C on MNIST",
+    title="Ruan et al., Table 3a: test accuracy of schemes A, B and C on MNIST",
     paper="ruan",
     compute=compute,
     caption=caption,

@@ -1,7 +1,9 @@
 """Exact moments: without noise they are the run itself, with noise they follow from formulas and enumeration."""
 
 import itertools
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -552,3 +554,19 @@ def test_one_rotated_coordinate_has_a_variance():
         curves.append(simulate(experiment, engine="exact"))
     for name in ("gap", "distance_sq", "gradient_norm_sq"):
         np.testing.assert_allclose(curves[0].curve(name), curves[1].curve(name), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("memories", "outcomes", "pairs", "refused"),
+    [(1, 3, 2, False), (2, 2, 4, False), (2, 2, 3, True), (3, 1, 2, True), (2, 1, 2, False)],
+)
+def test_how_many_courses_are_followed(monkeypatch, memories, outcomes, pairs, refused):
+    """What is remembered times what may happen; where nothing differs in what is remembered there is no limit."""
+    monkeypatch.setattr(propagation, "PAIRS", pairs)
+    prober = SimpleNamespace(
+        algorithm=FedAvg(), layout=SimpleNamespace(total=1), oracle=SimpleNamespace(dim=2), matrices_per_map=1
+    )
+    course = SimpleNamespace(prober=prober, _separable=True)
+    law = propagation.PossibleRounds(np.full(outcomes, 1 / outcomes), [None] * outcomes, b"")
+    with pytest.raises(propagation.NotEnumerable, match=f"{memories} possible values") if refused else nullcontext():
+        propagation.Propagation._require_room(course, memories, law, 0)

@@ -12,6 +12,7 @@ from fltheory.algorithms.fedavg import FedAvg, State
 from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.algorithms.vrl_sgd import VRLSGD
 from fltheory.configuration import registry
+from fltheory.participation import Trace
 from fltheory.simulation.engines import stretches
 from fltheory.simulation.schedules import Inverse
 
@@ -110,3 +111,16 @@ def test_numbers_of_rounds_may_be_compared_by_array_code(monkeypatch, read):
     assert sum(read) == ROUNDS - 2
     monkeypatch.setattr(stretches._Several, "read", lambda *arguments: None)
     np.testing.assert_allclose(several.gap, simulate(experiment_of(Late()), engine="exact").gap, rtol=1e-11)
+
+
+@pytest.mark.parametrize("algorithm", [FedAvg(), CFLR(form="sum")], ids=lambda algorithm: algorithm.title)
+def test_a_round_with_fewer_steps_is_not_read_with_its_neighbours(monkeypatch, read, algorithm):
+    """Every fourth round is shorter, so that some stretch would have a short round between long ones."""
+    steps = Trace(steps=[[2 if index % 4 == 2 else 3] * 4 for index in range(ROUNDS)])
+    experiment = experiment_of(algorithm, participation=Participation(num_clients=4, local_steps=3, steps=steps))
+    several = simulate(experiment, engine="exact")
+    assert max(read) == 3
+    monkeypatch.setattr(stretches._Several, "read", lambda *arguments: None)
+    single = simulate(experiment, engine="exact")
+    for curve in single.curves():
+        np.testing.assert_allclose(several.curve(curve), single.curve(curve), rtol=1e-11, atol=1e-30, err_msg=curve)

@@ -166,7 +166,7 @@ def test_an_inequality_over_functions_is_not_certified_on_those_of_the_check() -
         (sp.Le(c / (N - 1), 1), {"N": 1}, "not defined at these sizes"),
         (sp.Le(k * c, 1), {}, "the index k has no range"),
         (sp.Le(v[N - 1], c), {"N": 1}, "before the first member"),
-        (sp.Le(sp.Sum(v[k], (k, 1, N / 2)), c), {"N": 3}, "is no whole number"),
+        (sp.Le(sp.Sum(v[k], (k, 1, N / 2)), c), {"N": 3}, "is not a whole number"),
     ],
 )
 def test_what_cannot_be_written_is_told(statement: Any, sizes: dict[str, int], message: str) -> None:
@@ -324,3 +324,30 @@ def test_symbols_are_comparable_again_only_by_sympy() -> None:
     list(instances.paths(lambda: S("x") > 1 and None))
     with pytest.raises(TypeError):
         bool(S("x") > 1)
+
+
+def test_an_inequality_among_equations_is_an_inequality() -> None:
+    """What is certified on the functions of a check alone, or along one way through its code, are equations."""
+    check = _check(lambda p: {"F": lambda k, at: at**2, "out": np.array([p["x"]], dtype=object)})
+    equation = sp.Eq(F(1, out[1]), out[1] ** 2, evaluate=False)
+    mixed = Form(statement=(equation, sp.Ge(F(1, out[1]), 0, evaluate=False)), assumptions=())
+    with pytest.raises(Untranslatable, match="needs all functions"):
+        provers.OnInstances().problems(mixed, Hypotheses(assumptions=(), check=check), {"n": 1})
+
+    compared = _check(lambda p: _values(p["x"] if p["x"] > 0 else -p["x"], abs(p["x"])))
+    same = sp.Eq(out[1], out[2], evaluate=False)
+    shorter = sp.Le(NormSq(out[1]), NormSq(out[2]), evaluate=False)
+    for statement, certified in (((same,), True), ((shorter,), False), ((same, shorter), False)):
+        form = Form(statement=statement, assumptions=())
+        found = provers.attempt(
+            "planted.form", form, Hypotheses(assumptions=(), check=compared), seconds=5.0,
+            provers=(provers.OnInstances(),),
+        )  # fmt: skip
+        assert (found is not None) is certified
+
+
+@pytest.mark.parametrize("kind", [sp.Le, sp.Lt, sp.Ge, sp.Gt, sp.Eq])
+def test_relations_about_instances_keep_their_direction(kind: Any) -> None:
+    values = {"out": np.array([S("p"), S("q")], dtype=object)}
+    (found,) = instances.relations(kind(out[1], out[2], evaluate=False), (), values)
+    assert found == kind(S("p"), S("q"), evaluate=False)

@@ -375,8 +375,8 @@ def test_files(tmp_path: Path) -> None:
     assert not certificates.is_certificate(path)
     path.write_text("[]")
     assert not certificates.is_certificate(path)
-    with pytest.raises(InvalidParameter, match="is no certificate"):
+    with pytest.raises(InvalidParameter, match="is not a certificate"):
         certificates.load(path)
     path.write_text("{}")
-    with pytest.raises(InvalidParameter, match="is no certificate"):
+    with pytest.raises(InvalidParameter, match="is not a certificate"):
         certificates.load(path)

@@ -149,7 +149,7 @@ def test_means_and_gradients_are_those_of_the_single_functions() -> None:
 
 @pytest.mark.parametrize(
     ("left", "right", "message"),
-    [(-1, 2, "slopes from -1 to 2"), (2, 2, "slopes from 2 to 2"), ("s", 2, "no numbers"), (0, 1, "")],
+    [(-1, 2, "slopes from -1 to 2"), (2, 2, "slopes from 2 to 2"), ("s", 2, "not numbers"), (0, 1, "")],
 )
 def test_classes_have_two_slopes_that_are_numbers(left: Any, right: Any, message: str) -> None:
     zero = np.array([[sp.Integer(0)]])
