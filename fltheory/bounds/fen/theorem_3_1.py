@@ -42,13 +42,13 @@ term is not there.
 excess risks in place of that of the mean, the sum is true for every :math:`\lambda_2 > 5\beta`. Below
 :math:`26.86\,\beta`, where :math:`\kappa_0` is not positive, it is an upper bound on nothing, but still true.
 
-**How sharp they are.** Let one client have a loss that is a parabola with curvature :math:`\beta` near its minimiser and
-goes on as a straight line from :math:`\delta` on. Far away its model moves by :math:`h\beta\delta` per round, with
+**How sharp they are.** Let one client have a loss that is a parabola with curvature :math:`\beta` near its minimiser
+and goes on as a straight line from :math:`\delta` on. Far away its model moves by :math:`h\beta\delta` per round, with
 :math:`h \to \frac1{\lambda_2}`, and the excess risk is that of the mean model. If it starts at
 :math:`D = Th\beta\delta \gg \delta`, the mean excess risk is :math:`\frac12\beta\delta D = \frac{D^2}{2hT}`, and
-:math:`\kappa_0 \to \frac2{\lambda_2}` for large :math:`\lambda_2/\beta`: both sides agree in the limit of many rounds and
-a large penalty, so that the factor :math:`\frac1{T\kappa_0}` of the first term cannot be smaller. An instance with 1500
-rounds and :math:`\lambda_2 = 300\beta` is among those of every full search.
+:math:`\kappa_0 \to \frac2{\lambda_2}` for large :math:`\lambda_2/\beta`: both sides agree in the limit of many rounds
+and a large penalty, so that the factor :math:`\frac1{T\kappa_0}` of the first term cannot be smaller. An instance with
+1500 rounds and :math:`\lambda_2 = 300\beta` is among those of every full search.
 
 No form says that the last term vanishes. It is at most :math:`\frac{2\lambda_1}{\lambda_2\kappa_0}` times the mean l1
 distance to :math:`\theta_*`.
