@@ -24,7 +24,7 @@ with equality if the drift points against the gradient in every outcome (form ``
 with the factor :math:`A^2 + 1` is true there.
 
 Instances: the drift is :math:`\pm v` by a fair coin; the model's gradient is a constant, or a constant plus a vector
-that changes sign with the coin.
+that changes sign with the coin. Certificates are about all :math:`v` that the assumptions allow.
 
 Source: Guo et al., 2021, Lemma 3.4 (B.1 in the appendix) and (12) to (15). :math:`A` and :math:`B` are not those of
 Assumptions 3 and 4.
