@@ -55,7 +55,7 @@ def root_sum(relation: Relational) -> Sum | None:
     roots = [_square_of_root(term) for term in terms]
     less = [_square_of_root(-term) for term in terms]
     positive, negative = ([root for root in several if root is not None] for several in (roots, less))
-    if len(terms) != 3 or (len(positive), len(negative)) != (2, 1):
+    if len(terms) != 3 or (len(positive), len(negative)) != (2, 1) or not _rooted(high - low):
         return None
     return Sum(-negative[0], *positive)
 
@@ -82,7 +82,8 @@ def _square_of_root(term: Any) -> Any:
 
 
 def _rooted(expression: Any) -> bool:
-    return any(not power.exp.is_Integer for power in expression.atoms(sp.Pow))
+    """Return whether there are roots of what is not a number."""
+    return any(power.free_symbols and not power.exp.is_Integer for power in expression.atoms(sp.Pow))
 
 
 class Multiples:

@@ -82,6 +82,8 @@ def test_other_sums_are_left_alone() -> None:
         (sp.sqrt(y) + sp.sqrt(z)) ** 2 + sp.sqrt(y),
         sp.sqrt(y) - sp.sqrt(z),
         (y + z) ** 2,
+        (sp.sqrt(2) + sp.sqrt(3)) ** 2 + y,
+        (1 + sp.sqrt(3)) ** 2 * y,
     ):
         assert root_sum(sp.Le(x, high, evaluate=False)) is None
     assert root_sum(sp.Le(-sp.sqrt(x), sp.sqrt(y) + 1, evaluate=False)) is None
