@@ -10,7 +10,8 @@ As published: there is a strongly convex and smooth distributed problem on which
 claimed, so that the smallest problem will do.
 
 **Readings.** *Small enough* may depend on :math:`E` (form ``published``: :math:`\eta \le \frac1{LE}`) or not (form
-``published@any-e``: :math:`\eta \le \frac1L` fixed, :math:`E` grows). The second one cannot hold on any problem: for
+``published@any-e``: :math:`\eta \le \frac1L` fixed, :math:`E` grows). The theorem speaks of a small enough step of
+FedAvg with a given :math:`E`, so the first one is meant. The second one cannot hold on any problem: for
 :math:`\eta \le \frac1L` every local step contracts towards the client's own minimiser, so that
 :math:`\|\tilde w - w^*\|` stays bounded while :math:`(E-1)\eta` grows.
 
@@ -172,6 +173,7 @@ claim = Claim(
             statement=Le(claimed, BigO(error)),
             assumptions=(Assumption("small enough step size", Le(eta, 1 / (L * E))),),
             check=within,
+            intended=("published@any-e",),
             note="the step size may depend on E: at most 1 / (L E)",
         ),
         Form(
