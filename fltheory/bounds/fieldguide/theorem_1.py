@@ -18,7 +18,9 @@ and the sharp form of Lemma 2, with :math:`(a+b)^2 \le 2a^2 + 2b^2`, :math:`\sum
 
 .. math:: \frac L2\Bigl(\frac{M-1}M\Bigr)^2\eta^2\Bigl(\tfrac43(\tau-1)(2\tau-1)\zeta^2 + 2(\tau-1)\sigma^2\Bigr) .
 
-Both hold for :math:`\eta \le \frac1L`. With one local step, or one client, nothing of the drift remains, as it should
+**Where it is tight.** The first term is attained in the limit of many steps where the gradient is the same all the way
+to the minimiser; on quadratics it is twice what happens. Both lemmas hold for :math:`\eta \le \frac1L`. With one local
+step, or one client, nothing of the drift remains, as it should
 be.
 
 Instances: up to three clients with quadratics of one Hessian, condition up to 1000, up to four local steps, twelve

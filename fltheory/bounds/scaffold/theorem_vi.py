@@ -13,9 +13,10 @@ For other weights the proof says that the weight :math:`\alpha` of the flat clie
 half, or else the functions are swapped (form ``published@weights``). That is the wrong half: the update of the round
 is :math:`x((1 - \alpha)q^K + \alpha) + \eta_rG\sum_\tau(\alpha - (1 - \alpha)q^\tau)` with
 :math:`q = 1 - 2\mu\eta_r`, and the pulls fall with :math:`\alpha`. A federation that weighs the curved client more
-moves through the minimiser, and may stop there: weights :math:`\frac35, \frac25`, :math:`K = 3`,
-:math:`\eta_1 = \frac1\mu` and :math:`x^0 = \frac{3G}\mu` reach :math:`x^1 = x^*`, so that no constant helps. The
-functions do not satisfy A1 as claimed either, see :mod:`~fltheory.bounds.scaffold.theorem_vi_assumption`, and one of
+moves through the minimiser, and may stop there (form ``published@weights``): weights :math:`\frac35, \frac25`,
+:math:`K = 3`, :math:`\eta_1 = \frac1\mu` and :math:`x^0 = \frac{3G}\mu` reach :math:`x^1 = x^*`, so that no constant
+helps. The theorem survives: with the other half, which is what swapping the functions is for, it is true (form
+``corrected``). The functions do not satisfy A1 as claimed either, see :mod:`~fltheory.bounds.scaffold.theorem_vi_assumption`, and one of
 them is linear.
 
 **Derivation of the corrected form.** Let :math:`\alpha \ge \frac12`, swapping the functions if need be. For
@@ -161,6 +162,7 @@ claim = Claim(
             variant="corrected",
             statement=statement,
             check=weighted(0.5, 1.0),
+            intended=("published@weights",),
             note="any weights, that of the flat client at least one half; with a constant",
         ),
     ),
@@ -168,6 +170,6 @@ claim = Claim(
         Assumption("steps (A6)", Le(largest, 1 / mu), Origin.DECLARED),
         Assumption("several local steps (A6)", Gt(K, 1), Origin.DECLARED),
     ),
-    uses=("scaffold.lemma-9",),
+    uses=("scaffold.lemma-9", "scaffold.theorem-vi-assumption"),
     check=runs,
 )

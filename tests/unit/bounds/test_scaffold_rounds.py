@@ -7,7 +7,7 @@ import pytest
 
 import fltheory as fl
 from fltheory.bounds.scaffold import _fedavg
-from fltheory.bounds.scaffold._controlled import lasting
+from fltheory.bounds.scaffold._controlled import lasting, rounds, second
 
 
 def test_moments_of_many_rounds_are_those_of_all_samples():
@@ -27,6 +27,46 @@ def test_moments_of_many_rounds_are_those_of_all_samples():
     assert made["moved_sq"] == pytest.approx(np.mean(moved), rel=1e-12)
     right = lasting(1).realise({**point, "cancelled": "yes", "control": first})
     assert right["lag"] < 1e-20 < right["calm_lag"]
+
+
+@pytest.mark.parametrize(("clients", "size"), [(2, 1), (4, 2), (5, 4)])
+@pytest.mark.parametrize("cancelled", ["yes", "no"])
+def test_a_second_round_in_closed_form_is_that_of_all_samples(clients, size, cancelled):
+    eta, begin, server, beta = 0.4, 1.5, 2.0, 0.5
+    first = 0.7 if cancelled == "no" else -size / (clients - size) * beta * begin
+    squares, controls, moved, drifts = [], [], [], []
+    means = np.zeros(clients)
+    samples = list(itertools.combinations(range(clients), size))
+    for before in samples:
+        x, c = begin - eta * begin, np.full(clients, first)
+        c[list(before)] = beta * begin
+        means += c / len(samples)
+        way = beta * x + c.mean() - c
+        squares.append(x**2)
+        controls.append((c**2).mean())
+        drifts.append(((eta / beta / server * way) ** 2).mean())
+        moved += [(eta / beta * way[list(now)].mean()) ** 2 for now in samples]
+    point = {"N": clients, "S": size, "beta": beta, "step": eta, "eta_g": server, "start": begin}
+    made = second(1).realise({**point, "cancelled": cancelled, "control": 0.7})
+    assert made["gap"] == pytest.approx(beta * np.mean(squares) / 2)
+    assert made["calm_lag"] == pytest.approx(np.mean(controls))
+    assert made["lag"] == pytest.approx((means**2).mean(), abs=1e-15)
+    assert made["moved_sq"] == pytest.approx(np.mean(moved))
+    assert made["drift"] == pytest.approx(np.mean(drifts))
+
+
+def test_control_variates_without_their_noise():
+    """After a noisy round with two steps the noise in a control variate is half of the variance of a gradient."""
+    one, flat = np.ones((2, 1)), np.zeros((2, 1))
+    point = {
+        "d": 1, "N": 2, "beta": 1.0, "condition": 1.0, "centre": flat, "knot": flat, "left": one, "right": one,
+        "start": np.zeros(1), "K": 2, "S": 1, "noisy": "yes", "sigma": 3.0, "step": 1.0, "eta_g": 10.0, "earlier": 1,
+        "control": flat,
+    }  # fmt: skip
+    made = rounds(1).realise(point)
+    # One of two clients has been sampled; its second gradient has moved by a tenth of half of the first noise.
+    assert made["restless_sq"] == pytest.approx(9.0 / 2 / 2)
+    assert made["calm_lag"] == pytest.approx((3.0 * 0.05 / 2) ** 2 / 2)
 
 
 def test_closed_form_of_fedavg_is_that_of_the_exact_engine():
