@@ -16,8 +16,8 @@ is :math:`x((1 - \alpha)q^K + \alpha) + \eta_rG\sum_\tau(\alpha - (1 - \alpha)q^
 moves through the minimiser, and may stop there (form ``published@weights``): weights :math:`\frac35, \frac25`,
 :math:`K = 3`, :math:`\eta_1 = \frac1\mu` and :math:`x^0 = \frac{3G}\mu` reach :math:`x^1 = x^*`, so that no constant
 helps. The theorem survives: with the other half, which is what swapping the functions is for, it is true (form
-``corrected``). The functions do not satisfy A1 as claimed either, see :mod:`~fltheory.bounds.scaffold.theorem_vi_assumption`, and one of
-them is linear.
+``corrected``). The functions do not satisfy A1 as claimed either, see
+:mod:`~fltheory.bounds.scaffold.theorem_vi_assumption`, and one of them is linear.
 
 **Derivation of the corrected form.** Let :math:`\alpha \ge \frac12`, swapping the functions if need be. For
 :math:`\eta_r \le \frac1{2\mu}`, so that :math:`q \in [0, 1]`, the update is at least that for
