@@ -179,3 +179,15 @@ def test_floats_are_shown_with_as_many_digits_as_tell_them_apart(lhs, rhs, shown
         where={}, arithmetic="float64", seed=0,
     )  # fmt: skip
     assert found.in_one_line().endswith(f"n = 2: {shown}")
+
+
+def test_numbers_are_made_rounder_once_more_after_the_others():
+    """Only once y is 1 the instance still fails with x = 1, so that a second pass is needed."""
+    space = Space({"x": Real(1, 3), "y": Real(1, 3)})
+    made = claim("passes", Kind.LEMMA, Le(a, 1), Instances(space=space, realise=lambda p: {"planted_a": p["x"]}))
+    trials = Trials(made, made.forms[0], made.check, 0)
+
+    def fails(point):
+        return float(point["x"]) == 2.7 or float(point["x"]) == float(point["y"]) == 1
+
+    assert plain(shrink(trials, {"x": 2.7, "y": 2.9}, fails)) == {"x": "1", "y": "1"}
