@@ -256,6 +256,7 @@ def test_an_error_raised_by_the_federation_names_the_line_that_asked():
         (lambda f: None, r"must return models as an array of numbers.*got NoneType"),
         (lambda f: [["a", "b"]], r"must return models as an array of numbers"),
         (lambda f: [[np.nan, 0.0]], r"returned models with nan in row 0"),
+        (lambda f: [[0.0, 0.0], [0.0, -np.inf]], r"returned models with -inf in row 1"),
         (lambda f: [[5.0, 5.0], [1.0, 1.0]], r"the first must be federation\.start"),
         (lambda f: {"w": [[0.0, 0.0]]}, r"a mapping with the key 'models', got the keys 'w'"),
     ],

@@ -1,6 +1,7 @@
 """Random draws of an algorithm's own: their law, their seeds, and Scaffnew, which uses them."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -206,3 +207,12 @@ def test_too_many_coins_are_sampled_and_the_result_says_so():
 def test_rounds_are_not_drawn_at_once():
     run = simulate(experiment_of(problem=noisy_quadratic(dim=4, num_clients=3)), replicates=2)
     assert run.provenance["steps"] == "every step run: Scaffnew draws random numbers of its own"
+
+
+def test_two_chances_of_one_algorithm_are_independent():
+    """4,000 pairs of fair coins agree half of the time, within 5 standard deviations (false alarm below 1e-6)."""
+    coins = {"one": Chance.coin(0.5), "other": Chance.coin(0.5)}
+    algorithm = SimpleNamespace(chances=lambda local_steps: coins)
+    work = SimpleNamespace(local_steps=1, index=3, p=P)
+    drawn = own_draws(algorithm, work, seed=0, replicates=range(4000), dim=1)
+    assert abs(np.mean(drawn["one"] == drawn["other"]) - 0.5) < 5 * 0.5 / np.sqrt(4000)

@@ -120,3 +120,7 @@ class TestExperiment:
         assert np.array_equal(self.make().start, np.zeros(2))
         assert self.make(start=[1, 2]).start.tolist() == [1.0, 2.0]
         assert self.make().uniform_average().tolist() == [1.0] * 5
+
+
+def test_rates_of_single_steps_begin_with_their_scale_unless_shifted():
+    assert [PerStep(scale=0.6).at_step(t) for t in range(3)] == pytest.approx([0.6, 0.3, 0.2])

@@ -14,8 +14,9 @@ from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Real, Space
 from fltheory.simulation.trajectories import Band
 from fltheory.validation import cache, runner
+from fltheory.validation import trials as trials_module
 from fltheory.validation.decide import Effort, _excess, check
-from fltheory.validation.evaluate import read
+from fltheory.validation.evaluate import Evaluation, read
 from fltheory.validation.replay import replay
 from fltheory.validation.runner import check_all, check_entry
 from fltheory.validation.trials import LOOSE, Trials, beyond_rounding
@@ -370,3 +371,14 @@ def test_the_seed_is_zero_unless_another_one_is_given():
     for given, seed in ({}, 0), ({"seed": 3}, 3):
         (done,), _ = check_all(entries, effort=Effort(1, 1), fresh=True, **given)
         assert {verdict.seed for verdict in done.verdicts} == {seed}
+        assert not any("searches" in verdict.evidence for verdict in done.verdicts)  # one, unless more are asked for
+
+
+def test_small_sides_are_blurred_whatever_their_sign():
+    """Both below what vanishes, or small with a left side above half of the right one, in size."""
+    small, tiny = trials_module.VANISHING / 2, trials_module.TINY / 2
+    for lhs, rhs, blurred in (
+        (-small, small, True), (small, -small, True), (-tiny, tiny, True), (-tiny, -tiny, True),
+        (tiny / 3, tiny, False), (-tiny / 3, tiny, False), (-1.0, 1.0, False), (0.0, 0.0, False),
+    ):  # fmt: skip
+        assert trials_module._blurred(Evaluation(lhs, rhs, 0.0, False, 0, {})) is blurred

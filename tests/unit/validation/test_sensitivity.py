@@ -379,3 +379,11 @@ def test_definitions_that_a_changed_one_decides():
 def test_definitions_that_a_form_does_not_use_have_no_terms():
     form = Form(statement=Le(a, b + c), where=((x, a + b + 3),))
     assert [term.shown for term in terms(form)] == ["b", "c"]
+
+
+def test_nothing_is_said_of_half_a_term_that_is_not_necessary():
+    """A hundredth is below either of two numbers above one."""
+    made = claim(Le(a, b + c), instances(lambda point: {a: 0.01, b: point["b"] + 1, c: point["c"] + 1}))
+    several = found(made)
+    assert {one.status for one in several.values()} == {UNTESTED}
+    assert not any(one.half for one in several.values())

@@ -195,3 +195,15 @@ def test_fractions_of_counts_become_whole_numbers_in_the_same_proportions():
     wide = {**point, "n": np.array([0.5, 9.0])}
     assert plain(shrink(trials, wide, lambda one: one["n"][0] * 18 == one["n"][1]))["n"] == ["1/2", "9"]
     assert plain(shrink(trials, point, lambda one: one["n"][0] == 0.5))["n"] == ["1/2", "1"]
+
+
+def test_numbers_are_made_rounder_once_more_after_the_others():
+    """Only once y is 1 the instance still fails with x = 1, so that a second pass is needed."""
+    space = Space({"x": Real(1, 3), "y": Real(1, 3)})
+    made = claim("passes", Kind.LEMMA, Le(a, 1), Instances(space=space, realise=lambda p: {"planted_a": p["x"]}))
+    trials = Trials(made, made.forms[0], made.check, 0)
+
+    def fails(point):
+        return float(point["x"]) == 2.7 or float(point["x"]) == float(point["y"]) == 1
+
+    assert plain(shrink(trials, {"x": 2.7, "y": 2.9}, fails)) == {"x": "1", "y": "1"}

@@ -585,3 +585,18 @@ def test_maps_agree_up_to_rounding_whatever_the_sign_of_their_entries():
         assert not _agree(negative._replace(**{name: getattr(negative, name) * (1 + 1e-6)}), negative)
     assert not _agree(negative._replace(uplink_bits=65.0), negative)
     assert not _agree(negative._replace(downlink_bits=33.0), negative)
+
+
+@pytest.mark.parametrize(("separable", "entries"), [(True, 2 * 3 * 2**2), (False, 2 * (2 * 3) ** 2)])
+def test_how_many_entries_the_maps_of_a_round_may_have(monkeypatch, separable, entries):
+    """Two outcomes, two rows, three coordinates: a matrix for each coordinate, or one for all of them."""
+    prober = SimpleNamespace(
+        algorithm=FedAvg(), layout=SimpleNamespace(total=2), oracle=SimpleNamespace(dim=3), matrices_per_map=1
+    )
+    course = SimpleNamespace(prober=prober, _separable=separable)
+    law = propagation.PossibleRounds(np.full(2, 0.5), [None] * 2, b"")
+    monkeypatch.setattr(propagation, "_HELD", entries)
+    propagation.Propagation._require_room(course, 1, law, 0)
+    monkeypatch.setattr(propagation, "_HELD", entries - 1)
+    with pytest.raises(propagation.NotEnumerable, match=f"more than {entries - 1} entries"):
+        propagation.Propagation._require_room(course, 1, law, 0)

@@ -83,6 +83,7 @@ def test_sizes_are_what_ranges_and_exponents_need() -> None:
     assert expand.sizes_in(free, ()) == {"i": Domain.SIZE}
     assert not expand.scalar_only(form, ())
     assert expand.scalar_only(Form(statement=sp.Le(c**2, c), assumptions=()), ())
+    assert not expand.scalar_only(Form(statement=sp.Le(c, x), assumptions=()), ())  # for every outcome
 
 
 @pytest.mark.parametrize("statement", [sp.Le(v[k - 1], c), sp.Le(sp.Sum(v[k], (k, 1, c)), 1), sp.Le(sp.log(c), 1)])

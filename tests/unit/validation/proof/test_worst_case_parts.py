@@ -181,3 +181,18 @@ def test_functions_of_several_coordinates_are_refused() -> None:
     two = np.array([[sp.Integer(0), sp.Integer(1)]])
     with any_functions(), pytest.raises(Untranslatable, match="one coordinate"):
         Kinked(centre=two, knot=two, left=two, right=two + 1).gradient(0, np.array([sp.Integer(1), sp.Integer(1)]))
+
+
+def test_minimisers_of_tilted_sums_are_one_where_the_problems_are_multiples() -> None:
+    """Twice the weights and twice the linear term give the same point, other shares of the two another one."""
+
+    def column(*entries: int) -> Any:
+        return np.array([[sp.Integer(entry)] for entry in entries], dtype=object)
+
+    f = Kinked(centre=column(0, 1), knot=column(0, 0), left=column(1, 1), right=column(2, 2))
+    s = sp.Symbol("s")
+    with any_functions() as answers:
+        one = answers.optimum(f, [1, 1], s)
+        assert answers.optimum(f, [2, 2], 2 * s) == one
+        others = [answers.optimum(f, *problem) for problem in (([2, 2], s), ([1, 1], 2 * s), ([1, 2], s))]
+        assert len({one, *others, answers.optimum(f, [1, 1])}) == 5
