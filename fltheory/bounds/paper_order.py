@@ -1,9 +1,9 @@
 r"""The order in which a paper prints the terms of a sum, read from the displays on the page of a claim.
 
 SymPy sorts the terms of a sum by name. The page of a claim quotes its statement as the paper prints it, so that the
-order can be read there: every term of a sum is compared with the terms that stand together in a display, by the symbols that
-both are written with. Where a display has the same terms, as far as one can tell, its order is that of the paper; else
-the rules of :mod:`fltheory.bounds.term_order` stand.
+order can be read there: every term of a sum is compared with the terms that stand together in a display, by the symbols
+that both are written with. Where a display has the same terms, as far as one can tell, its order is that of the paper;
+else the rules of :mod:`fltheory.bounds.term_order` stand.
 """
 
 from __future__ import annotations

@@ -46,7 +46,11 @@ def test_every_export_compiles(paper, tmp_path):
     (tmp_path / "all.tex").write_text(whole(paper, tmp_path))
     done = subprocess.run(
         [TEX, "-interaction=nonstopmode", "-halt-on-error", "-draftmode", "all.tex"],
-        **{"cwd": tmp_path, "capture_output": True, "check": False, "text": True, "errors": "replace"},
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        text=True,
+        errors="replace",
     )
     assert done.returncode == 0, done.stdout[-600:]
     assert done.stdout.count("CLAIM ") == sum(entry.paper == paper for entry in INDEX.values())
