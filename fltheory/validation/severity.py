@@ -77,7 +77,7 @@ def in_words(document: Mapping[str, Any]) -> str:
     if not every:
         return ""
     parts = ", ".join(f"{counted[one]} {word}" for one, word in zip(ORDER, ("misprints", "gaps", "false"), strict=True))
-    return f"Of {every} statements with a violated published form, by the gravest one: {parts}."
+    return f"Of {every} statement{'s' * (every != 1)} with a violated published form, by the gravest one: {parts}."
 
 
 def _of(
