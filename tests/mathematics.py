@@ -33,7 +33,7 @@ SYMBOLS = {
         for name in _GREEK.split()
     },
     **dict(pair.split(":") for pair in _OTHERS.split()),
-    **{name: name for name in ("max", "min", "log", "ln", "exp", "lim", "inf", "sup")},
+    **{name: name for name in ("max", "min", "log", "cosh", "ln", "exp", "lim", "inf", "sup")},
 }
 ACCENTS = {"bar": "¯", "overline": "¯", "tilde": "~", "widetilde": "~", "hat": "^", "check": "ˇ", "underbrace": "⏟"}
 SPACES = {",", ";", " ", "\n", "!", "quad", "qquad", "textstyle"}
