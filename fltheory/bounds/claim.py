@@ -360,7 +360,10 @@ class Form:
         for i, low, high in self.over:
             text += rf",\quad {latex(i)} = {latex(sp.sympify(low))}, \dots, {latex(sp.sympify(high))}"
         for target, value in used(self.where, [*self.relations, *self.premises]):
-            text += rf",\quad {latex(target)} = {written(sp.sympify(value))}"
+            left, right = latex(target), written(sp.sympify(value))
+            # What a symbol already says, such as the sign of a difference, needs no definition.
+            if _bare(left) != _bare(right):
+                text += rf",\quad {left} = {right}"
         return text
 
 
@@ -431,6 +434,11 @@ class Claim:
         found = {form.variant: form for form in self.forms}
         return found[arguments.choice(self.id, "variant", variant, found)]
 
+    def expressions(self) -> list[Any]:
+        """Return all expressions of the forms and of their assumptions."""
+        parts = [part for form in self.forms for part in form.parts()]
+        return parts + [one.relation for form in self.forms for one in self.assumptions_of(form)]
+
     def with_page(self, page: str) -> Claim:
         """Return the claim with forms that print their terms in the order of its page."""
         return replace(self, forms=tuple(replace(form, page=page) for form in self.forms))
@@ -446,6 +454,10 @@ class Claim:
     def assumptions_of(self, form: Form) -> tuple[Assumption, ...]:
         """Return the conditions of a form."""
         return self.assumptions if form.assumptions is None else form.assumptions
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\\(?:left|right)(?![a-z])|[{}\s]", "", text)
 
 
 def _ends(over: tuple[Range, ...]) -> list[Any]:

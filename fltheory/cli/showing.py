@@ -51,10 +51,11 @@ def _verdicts(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
 
 def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
     from fltheory.bounds.printing import as_used, latex
+    from fltheory.bounds.quantities import Role, declared_in
     from fltheory.validation import known_terms
     from fltheory.validation.ledger import ORIGIN
 
-    expressions = [part for form in claim.forms for part in form.parts()]
+    expressions = claim.expressions()
     checked = {key: form["evidence"].get("terms") for key, form in verdicts.items()}
     return {
         **entry.as_json(),
@@ -83,7 +84,8 @@ def _document(entry: Any, claim: Any, verdicts: dict[tuple[str, str], dict[str, 
                 "shape": list(q.axes),
                 "domain": q.domain.value,
             }
-            for q in claim.quantities()
+            for _, q in sorted(declared_in(claim.id, expressions).items())
+            if q.role is not Role.INDEX
         ],
         "assumptions": [
             {"name": a.name, "latex": latex(a.relation), "origin": a.origin.value} for a in claim.assumptions

@@ -140,7 +140,7 @@ def _symbols(found: catalogue.Entry | None) -> list[dict[str, str]]:
         claim = found.load()
     except Exception:  # the file of a claim may be a user's; its page says what is wrong
         return []
-    expressions = [part for form in claim.forms for part in form.parts()]
+    expressions = claim.expressions()
     known = declared_in(claim.id, expressions)
     rows = {}
     for quantity in sorted(known.values(), key=lambda quantity: quantity.name):

@@ -168,7 +168,7 @@ def _statement(form: Any) -> str:
 
 
 def _symbols(claim: Claim) -> str:
-    expressions = [part for form in claim.forms for part in form.parts()]
+    expressions = claim.expressions()
     known = declared_in(claim.id, expressions)
     items = [
         rf"\item ${as_used(quantity, expressions)}$: {escaped(quantity.meaning)}"

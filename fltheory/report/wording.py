@@ -38,6 +38,8 @@ NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 """A whole number or a fraction."""
 
 
+_E_NOTATION = re.compile(r"(-?\d+(?:\.\d+)?)e([+-]\d+)")
+
 DIGITS = 6
 """Digits of a numerator or denominator beyond which a fraction is told as a decimal number, about."""
 
@@ -86,11 +88,13 @@ def decimal(text: str) -> str:
 def number(text: str) -> str:
     """Return a number as HTML: plain ones as text with a true minus sign, others as formulas.
 
-    >>> number("-3/4"), number("5041/16384001")
-    ('−3/4', '≈ 0.000307678')
+    >>> number("-3/4"), number("5041/16384001"), number("5.71e+26")
+    ('−3/4', '≈ 0.000307678', '5.71 · 10<sup>26</sup>')
     """
     if about := decimal(text):
-        return f"≈ {about}".replace("-", "−")
+        return f"≈ {number(about)}"
+    if power := _E_NOTATION.fullmatch(text):
+        return f"{power[1]} · 10<sup>{int(power[2])}</sup>".replace("-", "−")
     plain = text.replace(r"\cdot", "·")
     if re.fullmatch(r"[-+·\d./, ()]+", plain):
         return plain.replace("-", "−")
@@ -140,7 +144,7 @@ def told(form: Mapping[str, Any], side: str, value: str) -> str:
     2 + 6 = 8
     """
     terms = (form["counterexample"].get("terms") or {}).get(side)
-    return f"{number(terms)} = {value}" if terms else value
+    return f"{number(terms)} = {value}".replace("= ≈", "≈") if terms else value
 
 
 def compared(form: Mapping[str, Any]) -> str:
@@ -226,7 +230,7 @@ def equation(row: Mapping[str, Any]) -> str:
     """Return a quantity of an instance with its value, or its values in the order of the outcomes, as HTML."""
     symbol = mathml(row["symbol"], block=False)
     if len(row["values"]) == 1:
-        return f"{symbol} = {number(row['values'][0])}"
+        return f"{symbol} = {number(row['values'][0])}".replace("= ≈", "≈")
     return f"{symbol} = {' | '.join(map(number, row['values']))}"
 
 
@@ -242,7 +246,7 @@ def equations(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         if len(row["values"]) == 1:
             key = row["meaning"], row["values"][0], row.get("assumed", False)
             alike.setdefault(key, []).append(mathml(row["symbol"], block=False))
-    return [" = ".join([*symbols, number(value)]) for (_, value, _), symbols in alike.items()]
+    return [" = ".join([*symbols, number(value)]).replace("= ≈", "≈") for (_, value, _), symbols in alike.items()]
 
 
 def instance(quantities: Sequence[Mapping[str, Any]]) -> str:

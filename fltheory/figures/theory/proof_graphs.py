@@ -163,11 +163,11 @@ def caption(data: Data) -> str:
         if certain + results["modulo"]
         else ""
     )
+    shaky = len(data.get("shaky", ()))
+    resting = f", but a step of the proof fails for {shaky} of them" if shaky else ""
     return (
         f"Of {len(verdict)} connected statements {counted['VIOLATED']} fail as printed{others}; no counterexample is "
-        f"found to {counted['HOLDS']}, but a step of the proof fails for {len(data.get('shaky', ()))} of them "
-        f"({data['ledger']['effort']} effort)"
-        f"{composed}."
+        f"found to {counted['HOLDS']}{resting} ({data['ledger']['effort']} effort){composed}."
     )
 
 

@@ -112,6 +112,7 @@ def test_the_departure_table_tells_the_change_and_what_was_published(monkeypatch
     assert first["never"] == [0, 0, 1]
     caption = table_5.caption(data)
     assert "published: from 2 to 40" in caption
+    assert all(table_5.table(data).columns)  # a screen reader tells a cell with the name of its column
     assert f"2 of 24 runs have no crossing within {horizon} rounds." in caption
 
 

@@ -7,8 +7,9 @@ from sympy import Ge, Gt, Le, Rational, Sum
 from fltheory.bounds import catalogue
 from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.claim import Assumption, Form
-from fltheory.bounds.quantities import family, index, scalar
+from fltheory.bounds.quantities import declaration, family, index, scalar
 from fltheory.problems.problem import Origin
+from fltheory.report.sections import _symbols as section_symbols
 from fltheory.validation.by_hand import given, hypotheses, terms
 from fltheory.validation.decide import QUICK, check
 from fltheory.validation.evaluate import defined, read
@@ -91,3 +92,13 @@ def test_an_instance_gives_what_its_assumptions_speak_about():
     assumed = {row["symbol"]: row["values"] for row in rows if row.get("assumed")}
     assert assumed == {"K": ["3"], r"\eta_{1}": ["1"]}
     assert "η₁" in instance(rows, {})
+
+
+def test_symbols_of_assumptions_are_in_the_table_of_symbols():
+    claim = catalogue.select_one("scaffold.lemma-9").load()
+    used = {
+        declaration(symbol).name for part in claim.expressions() for symbol in part.free_symbols if declaration(symbol)
+    }
+    assert used >= {"K", "rates", "models", "G", "R"}
+    page = section_symbols(catalogue.select_one("scaffold.lemma-9"))
+    assert {"local steps per round", "step-sizes of the rounds"} <= {row["meaning"] for row in page}

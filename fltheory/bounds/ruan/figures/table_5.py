@@ -97,7 +97,7 @@ def table(data: Data) -> TextTable:
         published = dict(zip(row["times"], row["published"], strict=True))
         rows.append((name, size, *(shown.get(at, "") for at in times)))
         rows.append((name, "published", *(str(published.get(at, "")) for at in times)))
-    return TextTable(columns=("SYNTHETIC", "", *(f"τ₀ = {at}" for at in times)), rows=tuple(rows))
+    return TextTable(columns=("SYNTHETIC", "numbers", *(f"τ₀ = {at}" for at in times)), rows=tuple(rows))
 
 
 def caption(data: Data) -> str:
