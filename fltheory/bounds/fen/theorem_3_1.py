@@ -101,6 +101,20 @@ SLOPE: Params = {
 }
 """A long way down a slope that bends at its end, which nearly attains the corrected forms."""
 
+BALANCED: Params = {
+    **SLOPE,
+    "m": 2,
+    "T": 4,
+    "centre": np.array([[-1.0], [1.0]]),
+    "knot": np.zeros((2, 1)),
+    "left": np.ones((2, 1)),
+    "right": np.ones((2, 1)),
+    "beta": 1.0,
+    "start": np.array([0.0]),
+    "l2_over_beta": 30.0,
+}
+"""One of two clients that pull apart is drawn, from the minimiser on: only the deviation of gradients bounds that."""
+
 T = scalar("T", "T", "number of rounds", domain="integer>=0")
 C_0 = scalar("C_0", "C_0", "gradient deviation at the start", domain="nonnegative")
 local_0 = family("local_0", r"\theta_{<0>}^0", "local model at the start", shape=("clients", "dim"))
@@ -274,7 +288,7 @@ def _space(l2_over_beta: Real, **more: Parameter) -> Space:
 
 def runs(memory: Memory = "sign", *, l2_over_beta: Real = BEYOND_27, own: bool = False) -> Instances:
     """Return runs of the algorithm as instances."""
-    begin = (SLOPE,) if l2_over_beta is BEYOND_27 and not own else ()
+    begin = (SLOPE, BALANCED) if l2_over_beta is BEYOND_27 and not own else ()
     return Instances(space=_space(l2_over_beta), realise=partial(realise, memory=memory, own=own), begin=begin)
 
 
@@ -298,7 +312,9 @@ l1_term = kappa_prime / kappa_0 * l1**2 * d
 condition = (Assumption("large quadratic penalty", Gt(l2, 27 * beta)),)
 both_sides = (Assumption("quadratic penalty beyond the pole of the constants", Gt(l2, 5 * beta)),)
 either = Instances(
-    space=_space(Real(5.01, 300, log=True), memory=Choice(("sign", "subgradient"))), realise=realise_either
+    space=_space(Real(5.01, 300, log=True), memory=Choice(("sign", "subgradient"))),
+    realise=realise_either,
+    begin=tuple({**one, "memory": memory} for one in (SLOPE, BALANCED) for memory in ("sign", "subgradient")),
 )
 
 claim = Claim(
