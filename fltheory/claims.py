@@ -1,7 +1,7 @@
-r"""Everything that a file with a claim of one's own needs.
+r"""Everything that a file with a claim of your own needs.
 
-A claim is a published statement, or one of yours, that is printed, evaluated and attacked. Write one file per claim and
-name its folder with ``--claims``; relations, sums and roots come from SymPy:
+A claim is a published statement, or one of yours, that is printed, evaluated and searched for counterexamples. Write
+one file per claim and name its folder with ``--claims``; relations, sums and roots come from SymPy:
 
 >>> from sympy import Le
 >>> from fltheory.claims import Citation, Claim, Form, Instances, Kind, Real, Space, scalar

@@ -25,7 +25,7 @@ _GREEK = (
 _OTHERS = """
 lambda:λ epsilon:ϵ varepsilon:ε varsigma:ς ell:ℓ nabla:∇ infty:∞ le:≤ ge:≥ ne:≠ approx:≈ in:∈ ll:≪ gg:≫ propto:∝ pm:±
 cdot:⋅ wedge:∧ mid:∣ to:→ mapsto:↦ star:⋆ leftarrow:← Rightarrow:⇒ top:⊤ sum:∑ int:∫ dots:… ldots:… langle:⟨ rangle:⟩
-varrho:ϱ lceil:⌈ rceil:⌉ lfloor:⌊ rfloor:⌋ equiv:≡ partial:∂ |:‖ {:{ }:} lVert:‖ rVert:‖
+varrho:ϱ lceil:⌈ rceil:⌉ lfloor:⌊ rfloor:⌋ equiv:≡ sim:∼ partial:∂ |:‖ {:{ }:} lVert:‖ rVert:‖
 """
 SYMBOLS = {
     **{

@@ -30,16 +30,18 @@ _CELL = re.compile(
 
 
 def documented() -> Iterator[dict[str, str]]:
-    """Yield every form in the ledger of the documentation; margins as they are printed, or empty."""
+    """Yield every form in the ledger of the documentation; margins and reasons as they are printed, or empty."""
     for line in LEDGER.read_text(encoding="utf-8").splitlines():
         cells = line.split(" | ")
         start = re.match(r"\| `([^`]+)` \|", line)
         if start is None or "**" not in cells[2]:
             continue
+        reasons = [re.sub(r"^@\S+ ", "", reason) for reason in cells[3].split("<br>")]
         for place, prefix in ((2, "published"), (-1, "")):
-            for name, verdict, severity, strength, margin in _CELL.findall(cells[place]):
+            found = _CELL.findall(cells[place])
+            for number, (name, verdict, severity, strength, margin) in enumerate(found):
                 form = {"id": start[1], "variant": prefix + name, "verdict": verdict, "strength": strength}
-                yield {**form, "severity": severity, "margin": margin}
+                yield {**form, "severity": severity, "margin": margin, "reason": reasons[number] if prefix else ""}
 
 
 def line(form: Mapping[str, Any]) -> str:

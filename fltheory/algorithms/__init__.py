@@ -1,4 +1,4 @@
-"""One file per algorithm, and what an algorithm of one's own is made of.
+"""One file per algorithm, and what an algorithm of your own is made of.
 
 The catalogue finds algorithms by scanning this folder. Public names are listed in ``__init__.pyi`` and loaded on first
 use: the base class, what a round returns, the weighted sum over clients, messages, and every algorithm.

@@ -14,6 +14,7 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -66,10 +67,19 @@ class Entry:
         return importlib.import_module(self.name) if self.name else _outside(self.path)
 
     def load(self) -> Claim:
-        """Return the claim itself."""
-        claim: Claim = self.module().claim
-        return claim
+        """Return the claim itself, with its page."""
+        module = self.module()
+        claim: Claim = module.claim
+        if not hasattr(claim, "with_page"):  # no claim at all, as whoever uses it will say
+            return claim
+        found = _LOADED.get(self.path)
+        if found is None or found[0] is not claim:
+            found = _LOADED[self.path] = claim, claim.with_page(inspect.getdoc(module) or "")
+        return found[1]
 
+
+_LOADED: dict[Path, tuple[Claim, Claim]] = {}
+"""Claims as they stand in their files, and with their pages."""
 
 Folders = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One folder with claims, or several."""

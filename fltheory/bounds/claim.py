@@ -9,9 +9,10 @@ out of running it.
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy as sp
@@ -284,6 +285,8 @@ class Form:
         Published forms of which this one is the intended reading: the text makes it obvious that it was meant, as a
         charitable reading of the same sentence or with nothing but the print mended; the severity of a violation
         depends on it.
+    page
+        Page of the claim, whose displays give terms their order in :meth:`latex`; set where a claim is loaded.
     """
 
     variant: str = "published"
@@ -296,6 +299,7 @@ class Form:
     note: str = ""
     observation: Observation | None = field(default=None, repr=False)
     intended: tuple[str, ...] = ()
+    page: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not _VARIANT.fullmatch(self.variant):
@@ -349,13 +353,14 @@ class Form:
 
     def latex(self) -> str:
         """Return the statement with its premises, ranges and definitions."""
-        text = r",\quad ".join(latex(relation) for relation in self.relations)
+        written = functools.partial(latex, page=self.page)
+        text = r",\quad ".join(written(relation) for relation in self.relations)
         if self.premises:
-            text = r"\ \wedge\ ".join(latex(relation) for relation in self.premises) + r"\ \Rightarrow\ " + text
+            text = r"\ \wedge\ ".join(written(relation) for relation in self.premises) + r"\ \Rightarrow\ " + text
         for i, low, high in self.over:
             text += rf",\quad {latex(i)} = {latex(sp.sympify(low))}, \dots, {latex(sp.sympify(high))}"
         for target, value in used(self.where, [*self.relations, *self.premises]):
-            text += rf",\quad {latex(target)} = {latex(sp.sympify(value))}"
+            text += rf",\quad {latex(target)} = {written(sp.sympify(value))}"
         return text
 
 
@@ -425,6 +430,10 @@ class Claim:
         """Return one form, or raise with the variants there are."""
         found = {form.variant: form for form in self.forms}
         return found[arguments.choice(self.id, "variant", variant, found)]
+
+    def with_page(self, page: str) -> Claim:
+        """Return the claim with forms that print their terms in the order of its page."""
+        return replace(self, forms=tuple(replace(form, page=page) for form in self.forms))
 
     def meant_by(self, form: Form) -> tuple[str, ...]:
         """Return the forms that are declared the intended reading of one."""

@@ -1,6 +1,7 @@
 r"""Statements as LaTeX, in the notation of the papers.
 
-Terms and factors stand in the order of :mod:`fltheory.bounds.term_order`. Long factors stand beside a fraction,
+Terms and factors stand in the order of :mod:`fltheory.bounds.term_order`, terms in that of the paper where it is known.
+Long factors stand beside a fraction,
 :math:`\frac{\mu}{2} \|w\|^2`, a number that the terms of a factor have in common in front of it,
 :math:`2 (1 + \theta) L`, and brackets grow only around what is higher than a line.
 """
@@ -16,7 +17,7 @@ import sympy as sp
 from sympy.core.relational import Relational
 from sympy.printing.latex import LatexPrinter
 
-from fltheory.bounds import term_order
+from fltheory.bounds import paper_order, term_order
 from fltheory.bounds.quantities import Quantity, declaration
 
 _HIGH = re.compile(r"\\(?:frac|sum|binom|left|sqrt\[)")
@@ -25,6 +26,10 @@ _HIGH = re.compile(r"\\(?:frac|sum|binom|left|sqrt\[)")
 
 class _Latex(LatexPrinter):
     """SymPy's printer with the vocabulary of statements and the order of the papers."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__({"mul_symbol": None})
+        self._settings["page"] = page
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:
         known = declaration(expr)
@@ -42,7 +47,13 @@ class _Latex(LatexPrinter):
 
     def terms_of(self, expr: Any) -> list[Any]:
         """Return the terms of an expression in the order in which they are printed."""
-        return term_order.terms(self._as_ordered_terms(expr)) if isinstance(expr, sp.Add) else [expr]
+        if not isinstance(expr, sp.Add):
+            return [expr]
+        found = term_order.terms(self._as_ordered_terms(expr))
+        page = self._settings["page"]
+        if not page:
+            return found
+        return [found[place] for place in paper_order.order(page, tuple(self._print(term) for term in found))]
 
     def _print_Add(self, expr: Any, order: Any = None) -> str:
         first, *others = self.terms_of(expr)
@@ -213,14 +224,16 @@ def _filled(template: str, parts: Iterable[str]) -> str:
     return template
 
 
-def terms_of(expression: sp.Basic) -> list[sp.Basic]:
+def terms_of(expression: sp.Basic, page: str = "") -> list[sp.Basic]:
     """Return the terms of a sum in the order in which :func:`latex` prints them, or the expression itself."""
-    return _Latex({"mul_symbol": None}).terms_of(expression)
+    return _Latex(page).terms_of(expression)
 
 
 @functools.cache
-def latex(expression: sp.Basic) -> str:
+def latex(expression: sp.Basic, page: str = "") -> str:
     r"""Return LaTeX; ``<0>``, ``<1>`` in the LaTeX of a family or function stand for its indices or arguments.
+
+    Terms stand in the order of the displays on a page, see :mod:`fltheory.bounds.paper_order`.
 
     >>> from fltheory.bounds.quantities import family, index, scalar
     >>> k, N = index("k"), scalar("N", "N", "number of things")
@@ -229,5 +242,5 @@ def latex(expression: sp.Basic) -> str:
     """
     if isinstance(expression, Relational):
         sign = {"<=": r"\le", ">=": r"\ge", "==": "=", "<": "<", ">": ">", "!=": r"\ne"}[expression.rel_op]
-        return f"{latex(expression.lhs)} {sign} {latex(expression.rhs)}"
-    return str(_Latex({"mul_symbol": None}).doprint(expression))
+        return f"{latex(expression.lhs, page)} {sign} {latex(expression.rhs, page)}"
+    return str(_Latex(page).doprint(expression))

@@ -151,7 +151,7 @@ def parsed(assignments: list[str] | tuple[()]) -> dict[str, Any]:
             raise InvalidParameter(f"--parameter must be NAME=VALUE, got {assignment!r}")
         try:
             found[name] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+        except ValueError:  # no TOML, or a whole number that Python does not read
             found[name] = value
     return found
 

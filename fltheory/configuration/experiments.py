@@ -246,7 +246,7 @@ def _problem_once(source: TomlText, value: Any, problems: dict[str, Problem]) ->
 
 
 def _problem(source: TomlText, value: Any) -> Problem:
-    name, rest = _name(source, ("problem",), registry.PROBLEMS, value)
+    name, rest = _name(source, ("problem",), registry.PROBLEMS, value, own=True)
     if ":" not in name:
         problem: Problem = _build(source, ("problem",), registry.problem(name), rest)
         return problem
@@ -284,7 +284,7 @@ def _algorithm(
 ) -> tuple[str, Any, Any]:
     with source.blaming(key, {}):
         known = registry.all_algorithms([Path(folder) for folder in source.folders])
-    name, rest = _name(source, key, known, value)
+    name, rest = _name(source, key, known, value, own=True)
     with source.blaming((*key, "name"), {}):
         kind = known[name] if ":" not in name else registry.own_algorithm(name, *source.places)
     algorithm = _build(source, key, kind, rest, apart=_OF_EXPERIMENT)
@@ -316,12 +316,14 @@ def _label(source: TomlText, key: Key, label: Any, taken: Collection[str]) -> st
     return label
 
 
-def _name(source: TomlText, key: Key, known: Collection[str], value: Any) -> tuple[str, dict[str, Any]]:
-    """Return the name in a table and the rest of the table."""
+def _name(
+    source: TomlText, key: Key, known: Collection[str], value: Any, *, own: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """Return the name in a table, which may be one of the user's ``own`` code, and the rest of the table."""
     table = {"name": value} if isinstance(value, str) else _table(source, key, value)
     if "name" not in table:
         raise source.refuse(key, f"{dotted(key)}.name is missing; it is one of {_listed(sorted(known))}")
-    if isinstance(table["name"], str) and ":" in table["name"]:
+    if own and isinstance(table["name"], str) and ":" in table["name"]:
         name = table["name"]
     else:
         with source.blaming(key, table):

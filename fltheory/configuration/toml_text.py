@@ -7,6 +7,7 @@ to complain about. Keys inside an inline table or a list are reported at the lin
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +20,9 @@ from fltheory.errors import FltheoryError, InvalidParameter
 
 Key = tuple[str | int, ...]
 """Where a value stands: names of tables, and numbers from 1 in lists of tables."""
+
+LARGEST = 16 * 2**20
+"""Bytes of the largest file that is read."""
 
 ACCIDENTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, MemoryError)
 """What a constructor raises when it trips over a value that it did not check."""
@@ -69,10 +73,15 @@ class TomlText:
     def read(cls, path: Path, folders: Iterable[Path] = ()) -> TomlText:
         """Read a file, or say why it cannot be read."""
         try:
-            text = path.read_text(encoding="utf-8")
-            return cls(path=str(path), text=text, folders=tuple(str(folder) for folder in folders))
+            with path.open("rb") as file:
+                content = file.read(LARGEST + 1)
         except OSError as error:
             raise InvalidParameter(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+        if len(content) > LARGEST:
+            raise InvalidParameter(f"{path}: must have at most {LARGEST} bytes, got more")
+        try:
+            text = content.decode("utf-8-sig").replace("\r\n", "\n")  # some editors begin files with a mark
+            return cls(path=str(path), text=text, folders=tuple(str(folder) for folder in folders))
         except UnicodeDecodeError as error:
             raise InvalidParameter(
                 f"{path}: must be a TOML file in UTF-8, got byte {error.start} out of place"
@@ -101,6 +110,9 @@ class TomlText:
             raise InvalidParameter(f"{self.path}:{line}: not valid TOML: {cause}{column}") from None
         except RecursionError:
             raise InvalidParameter(f"{self.path}: not valid TOML: nested too deeply") from None
+        except ValueError:  # of Python, which reads no longer whole numbers
+            most = sys.get_int_max_str_digits()
+            raise InvalidParameter(f"{self.path}: a whole number must have at most {most} digits, got more") from None
 
     def refuse(self, key: Key, message: str) -> InvalidParameter:
         """Return the error about a key, with its place in front; the caller raises it."""
@@ -118,7 +130,8 @@ class TomlText:
             name, message = dotted(culprit), str(error)
             raise self.refuse(culprit, message if message.startswith(name) else f"{name}: {message}") from error
         except ACCIDENTS as error:
-            raise self.refuse(key, f"{dotted(key)}: cannot be built from these values: {error}") from error
+            name = f"{dotted(key)}: " if key else ""
+            raise self.refuse(key, f"{name}cannot be built from these values: {error}") from error
 
     def line_of(self, key: Key) -> int | None:
         """Return the line of a key, or of the closest thing around it that has one."""

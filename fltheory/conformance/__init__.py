@@ -1,4 +1,4 @@
-"""Is my implementation right? Compare code of one's own with the algorithms of the package.
+"""Is my implementation right? Compare your own code with the algorithms of the package.
 
 :func:`conform` runs it on small, telling instances and says what it is: the algorithm, a reading of it, the algorithm
 with a known mistake, or something else. :func:`assert_conforms` does the same in a test suite.

@@ -69,7 +69,7 @@ class Conformance:
     algorithm, title, parameters
         What the implementation was compared with.
     conclusion
-        The answer.
+        What the implementation is.
     matches
         Combinations of variants that the implementation equals, if it is not the reference; those with fewest changes.
     condition

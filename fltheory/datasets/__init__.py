@@ -3,7 +3,7 @@
 :func:`load` reads a data set that is on this machine, :func:`available` says which are and how to get the others, and
 :func:`fetch` gets those that a public registry has. There is one module per data set, whose docstring is its page; they
 are found by looking into this folder, so that adding a data set is adding one file.
-:mod:`fltheory.datasets.splits` deals the samples to clients, :mod:`fltheory.datasets.sizes` has the laws of how many
+:mod:`fltheory.datasets.splits` assigns the samples to clients, :mod:`fltheory.datasets.sizes` has the laws of how many
 each of them gets.
 """
 

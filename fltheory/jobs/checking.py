@@ -156,7 +156,7 @@ def check(
         Folder for ledger, counterexamples and new certificates; verdicts are merged into a ledger that is there.
         ``None`` writes nothing.
     progress
-        Is called with the progress of the checks.
+        Is called with the progress.
 
     Returns
     -------

@@ -117,7 +117,7 @@ def run_sweep(
     algorithms
         Folders with algorithms of your own.
     progress
-        Is called with the progress of the runs.
+        Is called with the progress.
 
     Returns
     -------

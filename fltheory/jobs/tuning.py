@@ -100,7 +100,7 @@ def step_sizes(
     seed, replicates
         Of runs that are simulated, and of what is measured.
     progress
-        Is told how far it is.
+        Is called with the progress.
     stand_in
         The local model of a problem without a known minimum, if it is known already, such as that of an earlier
         result; measured at the problem's start if not given.

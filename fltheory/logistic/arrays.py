@@ -28,6 +28,9 @@ from fltheory.logistic.samples import Samples
 MAX_BYTES = 2**33
 """Largest size of the arrays of a file, unpacked."""
 
+HEADERS = 2**20
+"""Bytes of a file beside its arrays."""
+
 
 def logistic_from_arrays(
     features: Sequence[ArrayLike],
@@ -170,7 +173,10 @@ class _Data(NamedTuple):
 def read_clients(path: Path) -> tuple[_Data, str]:
     """Return the arrays of a file, client by client, and a line that names the file and its content."""
     try:
-        content = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + HEADERS + 1)
+        if len(content) > MAX_BYTES + HEADERS:
+            raise InvalidParameter(f"{path} must have at most {MAX_BYTES + HEADERS} bytes, got more; split the file")
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
         if size > MAX_BYTES:

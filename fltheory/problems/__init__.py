@@ -1,4 +1,4 @@
-"""What every problem offers, what an algorithm may ask of it, and parts to build a problem of one's own from.
+"""What every problem offers, what an algorithm may ask of it, and parts for a problem of your own.
 
 Public names, the generators of all problems among them, are listed in ``__init__.pyi`` and loaded on first use.
 """

@@ -34,6 +34,10 @@ _CHARACTERS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\tex
 
 _EQUATION = re.compile(r"\\begin\{equation\*\}(.*?)\\end\{equation\*\}", re.DOTALL)
 
+_ALIGNED = re.compile(r"(\\begin\{align\*\})(.*?)(\\end\{align\*\})", re.DOTALL)
+_INLINE = re.compile(r"(?<![\\$])\$[^$]{60,}\$")
+"""A formula within a line that is so long that the line may have to end at one of its commas."""
+
 _PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage{amsmath,amssymb}
 \usepackage[margin=25mm]{geometry}
@@ -113,6 +117,20 @@ def broken(formula: str) -> str:
         lines[-1] += piece
     rows = " \\\\\n& \\quad ".join(line.strip() for line in lines)
     return rf"\begin{{aligned}}& {rows}\end{{aligned}}"
+
+
+def _rows(display: str) -> str:
+    """Return the rows of an aligned display, long ones over several lines."""
+    rows = []
+    for row in display.split("\\\\"):
+        before, mark, after = " ".join(row.split()).partition("&")
+        lines = [f"{before}{mark}"]
+        for piece in _pieces(f" {after}") if _length(row) > _WIDTH and mark else [after]:
+            if lines[-1] != f"{before}{mark}" and _length(lines[-1] + piece) > _WIDTH:
+                lines.append(r"&\quad ")
+            lines[-1] += piece
+        rows += lines
+    return "\n" + " \\\\\n".join(rows) + "\n"
 
 
 def _pieces(formula: str) -> list[str]:
@@ -245,6 +263,8 @@ def _body(page: str) -> tuple[str, str]:
         warnings.simplefilter("ignore", FutureWarning)  # of docutils, about defaults that are set above
         made = publish_parts(_whole(inspect.cleandoc(page)), writer="latex", settings_overrides=settings)
     body = _EQUATION.sub(lambda match: rf"\[ {broken(' '.join(match[1].split()))} \]", str(made["body"]))
+    body = _ALIGNED.sub(lambda match: f"{match[1]}{_rows(match[2])}{match[3]}", body)
+    body = _INLINE.sub(lambda match: match[0].replace(", ", r",\allowbreak ").replace(",\n", ",\\allowbreak\n"), body)
     return body.strip(), str(made["requirements"]) + "\n" + str(made["fallbacks"])
 
 

@@ -114,12 +114,15 @@ class BlockCheckpoint:
                 return None
             found = [stored[f"state {number}"] for number in range(len(fields))]
             notes = {name[5:]: note for name, note in stored.items() if name.startswith("note ")}
-            rounds = int(stored["rounds"])
-        except (InvalidParameter, KeyError, TypeError, ValueError):
+            rounds = stored["rounds"]
+        except (InvalidParameter, KeyError):
             return None
-        if any(new.dtype != old.dtype for new, old in zip(found, fields, strict=True)):
+        if rounds.shape != () or rounds.dtype.kind != "i" or rounds < 1:
             return None
-        return rounds, type(first)(*found), notes
+        replicates = max((len(field) for field in fields if field.ndim), default=1)
+        if not all(_fits(new, old, replicates) for new, old in zip(found, fields, strict=True)):
+            return None
+        return int(rounds), type(first)(*found), notes
 
 
 def _fields(state: Any) -> list[Floats] | None:
@@ -127,6 +130,12 @@ def _fields(state: Any) -> list[Floats] | None:
     if not isinstance(state, tuple) or not hasattr(state, "_fields"):
         return None
     return list(state) if all(isinstance(field, np.ndarray) and not field.dtype.hasobject for field in state) else None
+
+
+def _fits(new: Floats, old: Floats, replicates: int) -> bool:
+    """Return whether a field may have followed from one before round 0, where one row may stand for all replicates."""
+    rows = {old.shape[:1], (replicates,)} if old.shape[:1] == (1,) else {old.shape[:1]}
+    return new.dtype == old.dtype and new.shape[1:] == old.shape[1:] and new.shape[:1] in rows
 
 
 def _literally(name: str) -> str:

@@ -53,8 +53,8 @@ class Record:
 
     Notes
     -----
-    The last three look inside rounds: the compiled engine then runs every step, one at a time. The models come out as
-    without them. The exact engine records expectations. Shapes are those in
+    The last three look inside rounds: the compiled engine then runs every step, one at a time. The models are the same
+    as without them. The exact engine records expectations. Shapes are those in
     :class:`~fltheory.simulation.trajectories.Trajectories`; memory grows with rounds, clients and steps.
     """
 
@@ -241,17 +241,37 @@ class Recorder:
         """Go on where another recorder of the same run was; return whether its notes are whole."""
         own = {name[4:]: value for name, value in notes.items() if name.startswith("own ")}
         curves = {name: value for name, value in notes.items() if not name.startswith("own ")}
-        whole = (
-            own.keys() >= {"average", "mass", "next", "p", "waiting", "averages"}
-            and curves.keys() >= self.curves.keys()
-        )
-        if not whole or any(curve.shape[:2] != self._shape for curve in curves.values()):
+        if not self._fit(own) or not curves.keys() >= self.curves.keys():
+            return False
+        if any(curve.shape[:2] != self._shape for curve in curves.values()):
+            return False
+        if any(curves[name].shape != curve.shape for name, curve in self.curves.items()):
             return False
         self.curves = curves
         self._waiting, self._averages = list(own["waiting"]), list(own["averages"])
         self._average, self._p = own["average"], own["p"]
         self._mass, self._next = float(own["mass"]), int(own["next"])
         return True
+
+    def _fit(self, own: Mapping[str, Floats]) -> bool:
+        """Return whether notes that may come from anywhere have the shapes of those of this recorder."""
+        if not own.keys() >= {"average", "mass", "next", "p", "waiting", "averages"}:
+            return False
+        replicates, columns = self._shape
+        problem = self._experiment.problem
+        model = (replicates, problem.dim)
+        waiting, averages = own["waiting"], own["averages"]
+        averaged = (0,) if self._experiment.averaging is None else model
+        return bool(
+            own["mass"].shape == own["next"].shape == ()
+            and all(
+                several.ndim and (len(several) == 0 or several.shape[1:] == model) for several in (waiting, averages)
+            )
+            and len(averages) == (0 if self._experiment.averaging is None else len(waiting))
+            and (own["average"].shape == averaged or (own["average"].shape == (0,) and len(waiting) == own["next"]))
+            and own["p"].shape == (problem.num_clients,)
+            and len(waiting) <= own["next"] <= columns
+        )
 
     def _measure(self, column: int, w: Floats, p: Floats) -> None:
         """Take in the model of a column; models are measured some rounds at a time, which costs fewer calls."""

@@ -53,7 +53,7 @@ def terms(form: Form, values: Env, evaluation: Evaluation, *, exact: bool) -> di
     found = {}
     for name, side in (("left", relation.lhs), ("right", relation.rhs)):
         in_front, inner = _taken_apart(defined.get(side, side))
-        parts = terms_of(inner)
+        parts = terms_of(inner, form.page)
         if 1 < len(parts) <= MOST:
             numbers = [_number(part, place, evaluation.where, exact=exact) for part in (in_front, *parts)]
             if all(numbers):

@@ -145,14 +145,14 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Verdict:
-    """The answer to one form of a claim.
+    """The verdict on one form of a claim.
 
     Parameters
     ----------
     id, variant
         Which form of which claim.
     decision
-        The answer.
+        Whether the form holds.
     strength
         What it rests on.
     margin
@@ -172,9 +172,9 @@ class Verdict:
     worst
         The instance with the smallest margin.
     evidence
-        More, by kind: fitted exponents of a rate, the outcome table of a rule, the level of a band.
+        Further evidence, by kind: fitted exponents of a rate, the outcome table of a rule, the level of a band.
     reason
-        One sentence.
+        How the decision was reached, in one sentence.
     seed
         Seed of the search.
     meant

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fltheory.cli import app
+from fltheory.configuration.toml_text import TomlText
 
 GOOD = """\
 rounds = 3
@@ -192,6 +193,7 @@ MISTAKES = [
     in_algorithm("negative rate", "rate = -0.1", "toml:19", "rate must be a number in (0, inf)", "rate=-0.1"),
     in_algorithm("rate zero", "rate = 0", "(0, inf)", "rate=0"),
     in_algorithm("rate is a boolean", "rate = true", "(0, inf)", "rate=True"),
+    in_algorithm("rate of one's own", 'rate = "schedules:Mine"', "algorithm[1].rate", "name must be one of"),
     in_algorithm("rate is a word", 'rate = "fast"', "algorithm[1].rate.name", "'inverse', 'per-step'", "fast"),
     in_algorithm("rate is a list", "rate = [0.1]", "algorithm[1].rate must be a table", "[0.1]"),
     in_algorithm("schedule without scale", 'rate = "inverse"', "algorithm[1].rate.scale is missing"),
@@ -240,6 +242,8 @@ MISTAKES = [
     at_top("bracket not closed", "rate = 0.1\n", "rate = [0.1", "toml:19: not valid TOML"),
     at_top("key twice", "rounds = 3", "rounds = 3\nrounds = 4", "toml:2: not valid TOML", "overwrite"),
     at_top("nested without end", "rounds = 3", "rounds = " + "[" * 5000, "not valid TOML"),
+    at_top("endless whole number", "rounds = 3", f"rounds = {'9' * 5000}", "must have at most 4300 digits"),
+    at_top("huge whole number", "rounds = 3", f"rounds = 0x{'f' * 999}", "toml: cannot be built from these values"),
     at_top("empty file", GOOD, "", "rounds is missing"),
     when_run("rate that diverges", "rate = 0.1", "rate = 1e150", "FedAvg diverged in round", "learning rate 1e+150"),
     when_run("exact signs", 'name = "fedavg"\nrate = 0.1', 'name = "signsgd"\nrate = 0.1', "signSGD", "signs"),
@@ -273,6 +277,14 @@ def test_the_good_file_is_good(here: Path) -> None:
     assert CliRunner().invoke(app, ["run", "good.toml", "--quiet"]).exit_code == 0
 
 
+def test_files_of_other_editors_are_good(here: Path) -> None:
+    """A mark in front, as Notepad writes it, and line ends of Windows change nothing."""
+    Path("good.toml").write_text(GOOD, encoding="utf-8")
+    Path("other.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode("utf-8"))
+    assert TomlText.read(Path("other.toml")).text == TomlText.read(Path("good.toml")).text == GOOD
+    assert CliRunner().invoke(app, ["run", "other.toml", "--quiet"]).exit_code == 0
+
+
 def test_there_are_enough_distinct_mistakes() -> None:
     assert len({mistake.name for mistake in MISTAKES}) == len(MISTAKES) >= 45
     assert len({(mistake.old, mistake.new) for mistake in MISTAKES}) == len(MISTAKES)
@@ -294,6 +306,7 @@ def test_mistake_in_a_file(mistake: Mistake, here: Path) -> None:
         (["run", "nowhere.toml"], ("nowhere.toml: cannot be read: no such file",)),
         (["run", "folder"], ("folder: cannot be read: is a directory",)),
         (["run", "latin.toml"], ("latin.toml: must be a TOML file in UTF-8",)),
+        (["run", "large.toml"], ("large.toml: must have at most 16777216 bytes",)),
         (["run", "good.toml", "--output", "good.toml"], ("--output must be a directory", "good.toml")),
         (["run", "good.toml", "--output", "good.toml/inside"], ("--output must be a directory", "not a directory")),
         (["run", "good.toml", "--output", "/proc/fltheory"], ("--output must be a directory", "/proc/fltheory")),
@@ -315,6 +328,7 @@ def test_mistake_on_the_command_line(arguments: list[str], says: tuple[str, ...]
     Path("good.toml").write_text(GOOD, encoding="utf-8")
     Path("folder").mkdir()
     Path("latin.toml").write_bytes('title = "é"'.encode("latin-1"))
+    Path("large.toml").write_bytes(b"#" * (2**24 + 1))
     Path("blocked/summary.json").mkdir(parents=True)
     expect(arguments, says, 2)
 

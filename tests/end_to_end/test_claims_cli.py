@@ -158,6 +158,13 @@ def test_show_is_text_without_markup(id_):
     assert "symbols" in text
 
 
+def test_show_names_other_statements_and_notes_as_papers_do():
+    text = " ".join(invoke("show", "ruan.theorem-3.1").stdout.split())
+    assert "whether it works (notes “dependence”) leaves" in text
+    assert "squared distance from w^* (Corollary 4.0.1, Table 1)" in text.replace("w*", "w^*")
+    assert "_dependence" not in text
+
+
 def test_symbols_are_shown_with_the_indices_of_the_paper():
     text = invoke("show", "ruan.eq-46").stdout
     assert "F_k(w)  " in text

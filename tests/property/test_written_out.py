@@ -405,3 +405,13 @@ def test_fast_reboot_multiplies_the_weights_of_a_scheme(on, scheme):
         factor = factors["C" if isinstance(algorithm, EFL) else scheme]
         expected = on.problem.start + (boost * factor * on.problem.weights) @ (outcome.local[0] - on.problem.start)
         close(outcome.state.w[0], expected)
+
+
+def test_attention_does_not_see_where_all_models_are_together():
+    """Two clients at distance 1 and a third at distance 5 of both, at the origin and a hundred million away from it."""
+    w_i = np.array([[[0.0, 0.0], [0.0, 1.0], [np.sqrt(24.75), 0.5]]])
+    algorithm = FedAMP(cloud_rate=0.2, bandwidth=2.0)
+    near, far = 0.1 * np.exp(-1 / 2), 0.1 * np.exp(-25 / 2)
+    expected = np.array([[0, near, far], [near, 0, far], [far, far, 0]])
+    np.testing.assert_allclose(algorithm._by_distance(w_i)[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(algorithm._by_distance(w_i + 1e8)[0], expected, rtol=1e-6)

@@ -9,6 +9,7 @@ import fltheory as fl
 from fltheory.bounds.catalogue import index
 from fltheory.bounds.papers import PAPERS
 from fltheory.validation.summary import summary
+from tests import totals
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,46 +76,38 @@ def ledger() -> dict[str, Any]:
     return {"claims": claims}
 
 
-GRAVE = r"(?m)^\| [^|]+ (?:\| \d+ ){6}\| (\d+) \| (\d+) \| (\d+) \|$"
-"""The last three counts of a row of totals: misprints, gaps, false."""
-
-
-def ledger_head() -> str:
-    """Return the totals of ``docs/ledger.md``."""
-    return (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8").split("\n## ")[0]
-
-
 def test_totals_are_those_of_the_ledger() -> None:
-    rows = summary(ledger())
-    assert [row["paper"] for row in rows] == list(PAPERS)
-    columns = ("statements", "hold", "violated", "mixed", "corrected")
-    totals = [sum(row[column] for row in rows) for column in columns]
-    assert totals[0] == len(index())
-    head = ledger_head()
-    for page in ("README.md", "docs/papers/index.md"):
-        text = (ROOT / page).read_text(encoding="utf-8")
-        for numbers in ([row[column] for column in columns] for row in rows):
-            assert f" | {' | '.join(map(str, numbers))} |" in text, page
-        assert f"| all | {' | '.join(map(str, totals))} |" in text, page
-    counted = "have {} statements; {} hold as printed, {} are violated, and {} are violated in part".format(*totals)
-    assert counted in " ".join((ROOT / "docs" / "index.md").read_text(encoding="utf-8").split())
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    worst = [sum(map(int, column)) for column in zip(*re.findall(GRAVE, head), strict=True)]
-    words = (
-        "Of the {} that fail, wholly or in part, {} are misprints, {} are gaps in a proof whose results hold, and {} "
-    )
-    assert words.format(totals[4], *worst) in readme
-    for row in rows:
-        numbers = " | ".join(str(row[column]) for column in columns)
-        page = (ROOT / "docs" / "papers" / f"{row['paper']}.md").read_text(encoding="utf-8")
-        grave = re.search(rf"\| {re.escape(PAPERS[row['paper']].short)} (?:\| \d+ ){{6}}(\|.*\|)", head)
-        assert grave
-        assert f"| {numbers} {grave[1]}" in page
-        assert set(re.findall(r"\bAll (\d+)\b", page)) <= {str(row["corrected"])}
-        counted = " | ".join(
-            str(row[column]) for column in ("statements", "hold", "violated", "mixed", "open", "corrected")
-        )
-        assert f"| {PAPERS[row['paper']].short} | {counted} |" in head
+    """Renew them with ``python -m tests.totals``."""
+    found = totals.of_ledger((ROOT / "docs" / "ledger.md").read_text(encoding="utf-8"))
+    assert list(found) == list(PAPERS)
+    assert sum(row.statements for row in found.values()) == len(index())
+    for row in summary(ledger()):
+        counted = tuple(row[name] for name in ("statements", "hold", "violated", "mixed", "open", "corrected"))
+        assert found[row["paper"]][:6] == counted
+    for path in totals.pages():
+        text = path.read_text(encoding="utf-8")
+        assert totals.renewed(path.name, text, found) == text, path.name
+    for tag, row in found.items():
+        assert f"| {row.graded} |" in (ROOT / "docs" / "papers" / f"{tag}.md").read_text(encoding="utf-8")
+
+
+def test_all_totals_are_renewed() -> None:
+    """Where numbers are others in the ledger, all of the pages change that show them."""
+    found = totals.of_ledger((ROOT / "docs" / "ledger.md").read_text(encoding="utf-8"))
+    other = {tag: totals.Totals(*(number + 1000 for number in row)) for tag, row in found.items()}
+    every = totals.Totals(*map(sum, zip(*other.values(), strict=True)))
+    for path in totals.pages():
+        text = totals.renewed(path.name, path.read_text(encoding="utf-8"), other)
+        for tag, row in other.items():
+            assert (
+                path.name not in ("README.md", f"{tag}.md") or f" | {row.shown} |" in text or f"| {row.graded}" in text
+            )
+        if path.name == "README.md":
+            assert f"| all | {every.shown} |" in text
+            assert f"Of the {every.corrected} that fail, wholly or in part, {every.misprints} are misprints" in text
+            assert f"and {every.false} need another constant" in text
+        if path == ROOT / "docs" / "index.md":
+            assert f"have {every.statements} statements; {every.hold} hold as printed, {every.violated} are" in text
 
 
 def test_pages_of_papers_name_every_statement_that_fails() -> None:

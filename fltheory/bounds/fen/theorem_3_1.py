@@ -42,6 +42,14 @@ term is not there.
 excess risks in place of that of the mean, the sum is true for every :math:`\lambda_2 > 5\beta`. Below
 :math:`26.86\,\beta`, where :math:`\kappa_0` is not positive, it is an upper bound on nothing, but still true.
 
+**How sharp they are.** Let one client have a loss that is a parabola with curvature :math:`\beta` near its minimiser
+and goes on as a straight line from :math:`\delta` on. Far away its model moves by :math:`h\beta\delta` per round, with
+:math:`h \to \frac1{\lambda_2}`, and the excess risk is that of the mean model. If it starts at
+:math:`D = Th\beta\delta \gg \delta`, the mean excess risk is :math:`\frac12\beta\delta D = \frac{D^2}{2hT}`, and
+:math:`\kappa_0 \to \frac2{\lambda_2}` for large :math:`\lambda_2/\beta`: both sides agree in the limit of many rounds
+and a large penalty, so that the factor :math:`\frac1{T\kappa_0}` of the first term cannot be smaller. An instance with
+1500 rounds and :math:`\lambda_2 = 300\beta` is among those of every full search.
+
 No form says that the last term vanishes. It is at most :math:`\frac{2\lambda_1}{\lambda_2\kappa_0}` times the mean l1
 distance to :math:`\theta_*`.
 
@@ -76,6 +84,22 @@ LONG = 100
 
 MOST = 32
 """Sequences of draws that are enumerated."""
+
+SLOPE: Params = {
+    "P": 1,
+    "m": 1,
+    "d": 1,
+    "T": 1500,
+    "centre": np.array([[0.0]]),
+    "knot": np.array([[0.5]]),
+    "left": np.array([[1.0]]),
+    "right": np.array([[0.0]]),
+    "beta": 10.0,
+    "start": np.array([3.0]),
+    "l1": 0.0001,
+    "l2_over_beta": 300.0,
+}
+"""A long way down a slope that bends at its end, which nearly attains the corrected forms."""
 
 T = scalar("T", "T", "number of rounds", domain="integer>=0")
 C_0 = scalar("C_0", "C_0", "gradient deviation at the start", domain="nonnegative")
@@ -168,16 +192,18 @@ def paths(
     fen: Algorithm3, state: State, options: list[tuple[int, ...]], rounds: int, *, own: bool = False
 ) -> list[list[Step]]:
     """Return all runs, round by round; ``own`` takes sub-problems centred at the local models."""
-    if rounds == 0:
-        return [[]]
-    solved = fen.solve(state)
-    tilde = fen.clients.elastic(state.stored, state.local, pull=fen.l2, l1=fen.l1).at if own else solved.tilde
-    here = (state.server + state.h / fen.l2, state.server, tilde, solved.kick)
-    return [
-        [here, *rest]
-        for chosen in options
-        for rest in paths(fen, fen.advance(state, solved, chosen), options, rounds - 1, own=own)
-    ]
+    found: list[list[Step]] = [[]]
+    states = [state]
+    for _ in range(rounds):
+        longer, after = [], []
+        for run, now in zip(found, states, strict=True):
+            solved = fen.solve(now)
+            tilde = fen.clients.elastic(now.stored, now.local, pull=fen.l2, l1=fen.l1).at if own else solved.tilde
+            here = (now.server + now.h / fen.l2, now.server, tilde, solved.kick)
+            longer += [[*run, here] for _ in options]
+            after += [fen.advance(now, solved, chosen) for chosen in options]
+        found, states = longer, after
+    return found
 
 
 def stands_still(fen: Algorithm3, state: State, everyone: tuple[int, ...]) -> bool:
@@ -235,7 +261,7 @@ def _space(l2_over_beta: Real, **more: Parameter) -> Space:
     return Space(
         {
             **SIZES,
-            "T": Integer(1, 60),
+            "T": Integer(1, 60, furthest=SLOPE["T"]),
             **SHAPES,
             "beta": Real(0.001, 10, log=True),
             "start": Real(-3, 3, shape=("d",)),
@@ -248,7 +274,8 @@ def _space(l2_over_beta: Real, **more: Parameter) -> Space:
 
 def runs(memory: Memory = "sign", *, l2_over_beta: Real = BEYOND_27, own: bool = False) -> Instances:
     """Return runs of the algorithm as instances."""
-    return Instances(space=_space(l2_over_beta), realise=partial(realise, memory=memory, own=own))
+    begin = (SLOPE,) if l2_over_beta is BEYOND_27 and not own else ()
+    return Instances(space=_space(l2_over_beta), realise=partial(realise, memory=memory, own=own), begin=begin)
 
 
 def bound(tug: Any, *, second: Any, third: Any) -> Le:

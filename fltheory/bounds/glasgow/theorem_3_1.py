@@ -23,7 +23,7 @@ variance. As for :mod:`~fltheory.bounds.woodworth.theorem_3`, with :math:`\nu = 
 :math:`H`, its gap is at least a constant times :math:`\min\{\frac{\sigma D}{\sqrt{MKR}}, HD^2\}` for any step size. The
 flat axis has the curvature of the paper, cut to :math:`H`: with :math:`\mu D^2` for the largest one of the other terms,
 each cut to :math:`HD^2`, step sizes below :math:`\frac1{\mu KR}` leave a constant part of :math:`\mu D^2`, and for
-larger ones the third item of the printed proof gives the third term. For equal clients
+larger ones Lemma B.4 gives the third term, as in the printed proof. For equal clients
 
 .. math:: \mathbb E[F(x^{(R,0)})] - F(x^\star) \ge \Omega\Bigl(\frac{HD^2}{KR} +
    \min\Bigl\{\frac{\sigma D}{\sqrt{MKR}}, HD^2\Bigr\} + \min\Bigl\{\frac{\sigma D}{\sqrt{KR}},
@@ -97,7 +97,7 @@ claim = Claim(
         ),
     ),
     assumptions=(FINAL,),
-    uses=("glasgow.theorem-a.2",),
+    uses=("glasgow.lemma-b.4",),
     check=law(
         overestimated,
         Sweep("sigma", LOUD, SERIAL),

@@ -35,6 +35,9 @@ increasing and concave, and so is the mean of :math:`k` steps as a function of t
 largest integer :math:`n \le \frac1u`, and :math:`n \ge \frac2{3u}`, so that :math:`b_k` is at least
 :math:`(\frac23)^{3/2}\frac{e^{-3/2}}{8\sqrt6} > 0.006` times :math:`\eta^{1/2}H^{-1/2}\sigma`.
 
+The inequalities of one step are :mod:`~fltheory.bounds.glasgow.lemma_b_5` (``corrected@bent``) and
+:mod:`~fltheory.bounds.glasgow.lemma_b_9` (``sharp``).
+
 For :math:`k = 2` the bias is :math:`\frac{\eta^2H\sigma}{2\sqrt{2\pi}}`, about 0.07 times the first term.
 
 Instances: the density of SGD on the problem, see :mod:`fltheory.bounds.glasgow._bent`; up to ten steps, now and

@@ -21,7 +21,9 @@ appendix, without variance along the flat axis, the same step sizes reach the fi
 only says that some exist, what refutes it is extreme noise: on any problem a step size close to zero reaches
 :math:`\frac H2B^2`, while the second term grows with :math:`\sigma` without bound; it has lost the :math:`HB^2` of the
 first one. Form ``published@moderate-noise`` is the theorem for :math:`\sigma \le HB\sqrt{MKR}`, where that makes no
-difference; it holds on the problem of the corrected form.
+difference; it holds on the problem of the corrected form. Like the problem of the appendix that one depends on
+:math:`K` and :math:`R`, and on :math:`M`, although the theorem names the problem first and then says "for any
+:math:`K \ge 2` and :math:`M, R \ge 1`"; whether one problem will do for all of them is left open.
 
 **Derivation of the corrected form.** The problem has a fourth axis :math:`\frac\nu2(x_4-b)^2`, with half of the
 variance of the noise along the third and along the fourth axis, and :math:`b = \frac B2`. Let :math:`T = KR`.

@@ -163,8 +163,8 @@ def draw(data: Data) -> Figure:
         dress(place, xlabel=r"$L/\mu$", ylabel=words[one["key"]])
         place.grid(visible=False)
         place.tick_params(length=0)
-    labels = {name: f"{letters[name]}  {data['names'][name]}" for name in winners}
-    handles = [Patch(facecolor=colours[name], alpha=0.45, label=labels[name]) for name in winners]
+    meaning = {name: f"{letters[name]}  {data['names'][name]}" for name in winners}
+    handles = [Patch(facecolor=colours[name], alpha=0.45, label=meaning[name]) for name in winners]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=POINTS - 1, frameon=False)
     return figure
 

@@ -236,7 +236,7 @@ def _run_block(
         p = participation.objective_weights(0, problem.weights, problem.sample_counts)
         state, first = algorithm.init(start, oracle, p), 0
         before = None if checkpoint is None else checkpoint.recall(state)
-        if before is not None and recorder.resume(before[2]):
+        if before is not None and before[0] <= experiment.rounds and recorder.resume(before[2]):
             first, state, _ = before
         else:
             recorder.start(state, p)

@@ -21,6 +21,7 @@ import sympy as sp
 from sympy.core.relational import Equality, Relational
 
 from fltheory.validation.proof.function_classes import Answers
+from fltheory.validation.proof.root_sums import root_sum
 from fltheory.validation.proof.translate import Untranslatable
 
 PLACES = 2
@@ -144,6 +145,9 @@ def _parts(relation: Relational) -> list[Any]:
         terms = [term.as_coeff_Mul() for term in sp.Add.make_args(low)]
         if low != 0 and all(isinstance(root, sp.Pow) and root.exp == sp.Rational(1, 2) for _, root in terms):
             return [root.base for _, root in terms]
+    roots = root_sum(relation)
+    if roots is not None:
+        return list(roots)
     members = low.args if isinstance(low, sp.Max) else (low,)
     return [_difference(member, high) for member in members]
 

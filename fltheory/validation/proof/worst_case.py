@@ -33,6 +33,7 @@ from fltheory.validation.proof.constants import below
 from fltheory.validation.proof.coordinates import Twins, same_answers
 from fltheory.validation.proof.function_classes import Answers, any_functions, twin
 from fltheory.validation.proof.polynomials import Converter, NotPolynomial, longer
+from fltheory.validation.proof.root_sums import Multiples, root_sum
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 from fltheory.validation.proof.translate import Untranslatable
 from fltheory.validation.verdict import Strength
@@ -440,6 +441,12 @@ def _sequents(
         facts += _consequences(fact, relation, count)
     facts = list(dict.fromkeys(facts))
     for relation in (part for one in goals for part in _without_norms(one)):
+        roots = root_sum(relation)
+        if roots is not None:
+            parts = [made.linear(made.part(part)) for part in roots]
+            whole = [fact for fact in facts if not _directed(fact, count)]
+            yield Multiples(ring, count).problem(whole, *parts)
+            continue
         goal = read(_stronger(relation))
         if isinstance(relation, sp.Gt | sp.Lt):
             goal = Fact(goal.polynomial, Sign.POSITIVE)  # as a hypothesis it may lose its strictness, as a goal not

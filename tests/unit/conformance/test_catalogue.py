@@ -202,3 +202,14 @@ def test_variants_of_the_same_thing_are_not_put_together():
     ]
     for one, other, together in pairs:
         assert compatible((known[one], known[other])) is together
+
+
+@pytest.mark.parametrize("name", EXAMINED)
+def test_states_that_are_compared_are_vectors_after_every_round(name):
+    """Of the server or of the clients; curvature, which has two axes per client, is not among them."""
+    algorithm = build(name, {})
+    skip = frozenset() if hasattr(algorithm, "server_rate") else frozenset({Feature.SERVER_RATE})
+    federation = instances(full_parameters(algorithm), skip=skip)[-1].federation
+    (rounds, clients), dim = federation.steps.shape, len(federation.initial)
+    for field, values in trace(algorithm, federation).states.items():
+        assert values.shape in ((rounds, dim), (rounds, clients, dim)), field

@@ -137,6 +137,9 @@ def test_files_that_are_none_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("fltheory.logistic.arrays.MAX_BYTES", 100)
     with pytest.raises(InvalidParameter, match="at most 100 bytes of arrays, got"):
         logistic_from_file(data=good, l2=0.1)
+    monkeypatch.setattr("fltheory.logistic.arrays.HEADERS", 0)
+    with pytest.raises(InvalidParameter, match="at most 100 bytes, got more"):
+        logistic_from_file(data=good, l2=0.1)
 
 
 def test_bytes_of_a_file_may_be_anything(tmp_path: Path) -> None:

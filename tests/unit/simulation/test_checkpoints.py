@@ -34,13 +34,19 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(
-    problem: Problem, algorithm: Any, record: Record, checkpoint: Checkpoint | None, replicates: int = 3
+    problem: Problem,
+    algorithm: Any,
+    record: Record,
+    checkpoint: Checkpoint | None,
+    replicates: int = 3,
+    averaging: Any = None,
 ) -> Trajectories:
     experiment = Experiment(
         problem=problem,
         algorithm=algorithm,
         rounds=ROUNDS,
         rate=0.05,
+        averaging=averaging,
         participation=Participation(
             num_clients=problem.num_clients, local_steps=2, selection=Bernoulli(probability=0.7)
         ),
@@ -159,6 +165,35 @@ def test_files_of_others_and_damaged_ones_are_passed_over(tmp_path: Path, monkey
     assert rounds == ROUNDS
     place.write_bytes(content)
     same(run(QUADRATIC, FedAvg(), Record(models=True), kept), run(QUADRATIC, FedAvg(), Record(models=True), None))
+
+
+ODD = (
+    np.zeros(0), np.array("x"), np.zeros((3, 0, 2)), np.array(1 + 2j), np.array(-1), np.array(np.inf), np.array(10**9),
+    np.array(2**63, dtype=np.uint64), np.zeros(3, dtype=[("a", "f8")]), np.zeros((1,) * 20), np.array(b"\x00\xff"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("averaging", [False, True])
+def test_files_with_the_right_key_and_odd_content_are_passed_over(
+    averaging: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, place = Record(models=True), tmp_path / ".it.0.checkpoint"
+    kept = Checkpoint(path=tmp_path / "it", key="a")
+    weights = np.ones(ROUNDS + 1) if averaging else None
+    whole = run(QUADRATIC, FedAvg(), record, None, 3, weights)
+    ended(monkeypatch, 3, QUADRATIC, FedAvg(), record, kept, 3, weights)
+    monkeypatch.setattr(checkpoints, "LEAST", np.inf)
+    with np.load(place) as stored:
+        content = dict(stored)
+    changes = [(name, value) for name in content if name != "key" for value in ODD]
+    changes = [(name, value) for name, value in changes if value.shape != content[name].shape or name == "rounds"]
+    empty = ("note own waiting", "note own averages", "note own average")  # these are, as long as nothing waits
+    changes = [(name, value) for name, value in changes if name not in empty or value.shape != (0,)]
+    assert len(changes) > 90
+    for name, value in changes:
+        with place.open("wb") as file:
+            np.savez(file, **{**content, name: value})
+        same(run(QUADRATIC, FedAvg(), record, kept, 3, weights), whole)
 
 
 def test_a_full_disk_does_not_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

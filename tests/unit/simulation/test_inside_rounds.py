@@ -253,6 +253,7 @@ def test_records_are_checked():
     assert Record().numbers(clients=7, dim=5, local_steps=3) == 1
     assert EXPECTED.numbers(clients=7, dim=5, local_steps=3) == 35
     assert Record(mean_iterate=True).numbers(clients=7, dim=5, local_steps=3) == 15
+    assert Record(gradient_sq=True).numbers(clients=7, dim=5, local_steps=3) == 21
 
 
 def test_rounds_are_not_drawn_at_once():

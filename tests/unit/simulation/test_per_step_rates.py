@@ -185,3 +185,22 @@ def test_control_variates_are_mean_gradients_weighted_with_the_rates():
         w, total = w - eta * g * working, total + eta * g * working
     expected = total / np.array([0.17, 0.15, 0.1])[:, None]
     np.testing.assert_allclose(after.c_i, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rates", [[0.02, 0.1], [0.1, 0.02]])
+def test_fednova_weighs_displacements_by_the_rates_of_their_steps(rates):
+    r"""A client that takes the first step only has moved by its rate :math:`S_i`; the mean of these moves the server.
+
+    .. math:: w^+ = w + \sum_ip_i\frac{\sum_jp_jS_j}{S_i}(w_i - w), \qquad S_i = \sum_{k<s_i}\eta_k .
+    """
+    problem = PROBLEMS["dense"]()
+    steps = StepCounts(pmf=np.eye(3)[[2, 1, 1]])
+    participation = Participation(num_clients=3, local_steps=2, steps=steps)
+    run = Experiment(
+        problem=problem, algorithm=FedNova(), participation=participation, rounds=1, rate=StepTable(values=rates)
+    )
+    seen = simulate(run, engine="reference", replicates=1, record=Record(models=True, local_models=True))
+    moved = seen.local_models[0, 1] - problem.start
+    length, p = np.array([sum(rates), rates[0], rates[0]]), problem.weights
+    expected = problem.start + (p * (p @ length) / length) @ moved
+    np.testing.assert_allclose(seen.models[0, 1], expected, rtol=1e-12)

@@ -22,6 +22,7 @@ from fltheory.algorithms.signsgd import SignSGD
 from fltheory.errors import Diverged, InvalidParameter, NotAffine, NotApplicable
 from fltheory.participation import Arrival, Timeline, WithoutReplacement
 from fltheory.simulation import stability
+from fltheory.simulation.engines import many
 from fltheory.simulation.stability import growth_per_round, largest_stable_rate
 
 QUIET = {"client_drift_sq": 0.0, "round_drift_sq": 0.0, "noise_sq": 0.0}
@@ -234,3 +235,20 @@ def test_what_is_not_affine_is_told_and_not_taken_for_unstable(monkeypatch):
     monkeypatch.setattr(stability, "simulate", run)
     with pytest.raises(NotAffine):
         stability._survives(experiment_of(), 0.1, "exact", 0, 1)
+
+
+def test_too_many_different_clients_have_no_round_map(monkeypatch):
+    """What is read client by client needs a row for each; the limit is that of the exact engine."""
+    experiment = experiment_of(Scaffold(), problem=client_quadratics(dim=2, num_clients=9, noise_sq=0.0))
+    assert growth_per_round(experiment, 0.01) < 1.0 + 1e-9
+    monkeypatch.setattr(many, "LARGEST", 100)
+    with pytest.raises(NotApplicable, match="cannot follow 9 different clients of SCAFFOLD"):
+        growth_per_round(experiment, 0.01)
+
+
+def test_a_window_of_stable_rates_is_found_between_unstable_ends(monkeypatch):
+    """Rates are tried all along the interval, so that a decade in the middle is not passed over."""
+    window = stability._Search(lambda rate: 0.02 < rate < 0.2, 1e-3, "planted", "")
+    monkeypatch.setattr(stability, "_search", lambda *arguments: window)
+    found = largest_stable_rate(experiment_of(), low=1e-6, high=1e3)
+    assert found.rate == pytest.approx(0.2, rel=2e-3)

@@ -192,3 +192,11 @@ def test_forms_that_hold_say_what_they_rest_on() -> None:
     more = {"claims": [*_document()["claims"], broken, plain]}
     assert totals(more) == {"proved": 0, "certified": 1, "modulo": 1, "none": 1}
     assert table({"claims": []}) == []
+
+
+def test_a_reading_that_holds_beside_one_that_fails_is_no_step_that_holds():
+    """What corrects it was only searched; that there is a sharper form that is proved does not count for it."""
+    forms = [form("published"), form("published@b", "VIOLATED", "refuted"), form("corrected", strength="searched")]
+    mixed = statement("lemma", *forms, form("sharp", strength="proved"))
+    said = "rests on its steps modulo a (refuted as printed, corrected form searched)"
+    assert words({"a": mixed}, "a") == said

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from sympy import Eq, Ge, Le, Lt, Rational
 
+from fltheory.bounds import catalogue
 from fltheory.bounds.catalogue import Entry
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Instances, Kind, Method, Rejected
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Real, Space
 from fltheory.simulation.trajectories import Band
 from fltheory.validation import cache, runner
-from fltheory.validation.decide import Effort, check
+from fltheory.validation.decide import Effort, _excess, check
 from fltheory.validation.evaluate import read
 from fltheory.validation.replay import replay
-from fltheory.validation.runner import check_entry
+from fltheory.validation.runner import check_all, check_entry
 from fltheory.validation.trials import LOOSE, Trials, beyond_rounding
 from fltheory.validation.verdict import Checked, Decision
 
@@ -351,3 +352,21 @@ def test_kept_verdicts_depend_on_all_files_of_the_package(tmp_path, monkeypatch,
 
 def test_experiments_are_never_called_rational():
     assert Experiments.rational.fget(None) is False
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "excess"), [(4, 3, 0.25), (-3, -4, 0.25), (-4, -5, 0.2), (1, -1, 2.0), (-1, -4, 0.75), (2, 0, 1.0)]
+)
+def test_an_excess_is_relative_to_the_larger_side_whatever_its_sign(lhs, rhs, excess):
+    assert _excess(lhs, rhs) == pytest.approx(excess)
+    assert _excess(rhs, lhs) == pytest.approx(excess)
+
+
+def test_the_seed_is_zero_unless_another_one_is_given():
+    made = catalogue.index()["ruan.eq-71"].load()
+    assert [verdict.seed for verdict in check(made, effort=Effort(1, 1))] == [0] * len(made.forms)
+    assert {verdict.seed for verdict in check(made, effort=Effort(1, 1), seed=3)} == {3}
+    entries = [catalogue.index()["ruan.eq-71"]]
+    for given, seed in ({}, 0), ({"seed": 3}, 3):
+        (done,), _ = check_all(entries, effort=Effort(1, 1), fresh=True, **given)
+        assert {verdict.seed for verdict in done.verdicts} == {seed}

@@ -121,3 +121,13 @@ def test_a_difference_in_the_thirtieth_digit_is_seen_without_rounding():
     env = {"planted_a": sp.sqrt(2) + sp.Rational(1, 10**30), "planted_b": sp.sqrt(2)}
     assert read(Form(statement=Le(a, b)), env, exact=True).violated
     assert not read(Form(statement=Le(b, a)), env, exact=True).violated
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+@pytest.mark.parametrize("equality", [False, True])
+def test_one_entry_that_is_no_number_makes_a_curve_none(wrong, equality):
+    """An infinite bound is one, and so is nothing else that is not finite."""
+    statement = sp.Eq(a, b) if equality else Le(a, b)
+    for left, right in (([1.0, wrong], [1.0, 1.0]), ([1.0, 1.0], [1.0, math.nan])):
+        with pytest.raises(Rejected, match="not finite"):
+            read(Form(statement=statement), {"planted_a": np.array(left), "planted_b": np.array(right)})

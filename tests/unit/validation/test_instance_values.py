@@ -149,3 +149,8 @@ def test_a_violation_carries_its_quantities(id_):
     assert shown
     assert all(row["symbol"] and row["meaning"] and all(row["values"]) for row in shown)
     assert any(row["symbol"] == "N" for row in shown)
+
+
+def test_a_row_has_room_for_two_dozen_numbers():
+    assert written(np.arange(24)) == f"({', '.join(map(str, range(24)))})"
+    assert written(np.arange(25)) == ""

@@ -1,11 +1,13 @@
 """Counterexamples that come with the package: valid, failing today, and the first points of every search."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from fltheory.bounds import catalogue
-from fltheory.bounds.claim import Experiments, Sweeps
+from fltheory.bounds.claim import Experiments, Instances, Sweep, Sweeps
+from fltheory.bounds.space import Integer, Space
 from fltheory.errors import FltheoryError
 from fltheory.validation import known
 from fltheory.validation.decide import QUICK, Effort, check
@@ -156,3 +158,28 @@ def test_main_says_how_it_is_called(tmp_path, capsys):
     (tmp_path / "ledger.json").write_text(json.dumps({"claims": 1}))
     with pytest.raises(FltheoryError):
         known.main([str(tmp_path / "ledger.json")])
+
+
+def test_sweeps_that_are_known_to_fail_are_made_lighter_like_their_own(monkeypatch):
+    """Sweeps of another parameter, or from another base, have lighter parameters of their own."""
+    values = (1, 2, 4, 8)
+    sweeps = (
+        Sweep("m", values, {"T": 2, "n": 2}, {"n": 9}),
+        Sweep("T", values, {"m": 3, "n": 3}, {"n": 7}),
+        Sweep("T", values, {"m": 2, "n": 2}, {"n": 1}),
+    )
+    space = Space({name: Integer(1, 9) for name in ("T", "m", "n")})
+    source = Sweeps(instances=Instances(space=space, realise=dict), sweeps=sweeps)
+    claim = SimpleNamespace(id="planted.x", check_of=lambda form: source)
+    stored = [
+        {"T": list(values), "m": 2, "n": 2},
+        {"T": list(values), "m": 3, "n": 3},
+        {"T": [2, 4, 6, 8, 9], "m": 2, "n": 3},
+    ]
+    kept = [{"variant": variant, "parameters": one} for one in stored for variant in ("published", "published@other")]
+    monkeypatch.setattr(known, "shipped", lambda id_: kept)
+    found = list(known.sweeps(claim, SimpleNamespace(variant="published"), firm=True))
+    assert [(one.name, one.values) for one in found] == [("T", values)] * 2 + [("T", (2, 4, 6, 8, 9))]
+    assert [one.base for one in found] == [{"m": 2, "n": 1}, {"m": 3, "n": 7}, {"m": 2, "n": 3}]
+    (*_, short) = known.sweeps(claim, SimpleNamespace(variant="published"), firm=False)
+    assert short.values == (4, 6, 8, 9)

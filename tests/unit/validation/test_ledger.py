@@ -240,3 +240,28 @@ def test_one_line_tells_how_a_form_has_changed(was, now, line):
     found = compared(was, now)
     assert found.lines[:1] == ([line] if line else [])
     assert found.changed is line.startswith(("!", "-"))
+
+
+def test_a_line_has_published_forms_on_the_left_and_others_on_the_right():
+    usual = {"strength": "searched", "margin": 0.5, "severity": ""}
+    forms = [
+        {
+            "variant": "published",
+            "verdict": "VIOLATED",
+            **usual,
+            "severity": "gap",
+            "reason": "fails at 2 > 1",
+            "note": "x",
+        },
+        {"variant": "published@a", "verdict": "HOLDS", **usual, "reason": "smallest rhs/lhs 0.5", "note": "y"},
+        {"variant": "corrected", "verdict": "HOLDS", **usual, "reason": "never told", "note": "twice the constant"},
+    ]
+    entry = {"id": "p.eq-1", "title": "a bound", "reference": "(1)", "error": "", "forms": forms}
+    assert ledger_text._line(entry).split(" | ") == [
+        "| `p.eq-1`",
+        "a bound, (1)",
+        "**VIOLATED** gap searched (0.5)<br>@a **HOLDS** searched (0.5)",
+        "2 &gt; 1<br>@a smallest rhs/lhs 0.5",
+        "corrected **HOLDS** searched (0.5): twice the constant |",
+    ]
+    assert ledger_text._line({**entry, "error": "too slow", "forms": forms[:1]}).endswith(" | too slow |   |")

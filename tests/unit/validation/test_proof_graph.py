@@ -2,7 +2,7 @@
 
 import pytest
 
-from fltheory.validation.proof_graph import layout
+from fltheory.validation.proof_graph import _centre, layout
 
 
 def test_a_statement_stands_above_all_that_its_proof_uses():
@@ -39,3 +39,10 @@ def test_statements_stand_above_the_mean_of_what_they_use():
     assert [plan.position[name] for name in "abc"] == [-1.0, 0.0, 1.0]
     assert sorted("pqr", key=lambda name: plan.position[name]) == ["q", "r", "p"]
     assert plan.position["r"] == pytest.approx(0.0)
+
+
+def test_a_statement_with_many_uses_is_drawn_no_farther_out_than_they_are():
+    """Two uses at 1 have their centre at 1, left of one use at 2; their sum would be as far out."""
+    edges = [("b.two", "a.one"), ("b.two", "a.other"), ("b.far", "a.far")]
+    position = {"a.one": 1.0, "a.other": 1.0, "a.far": 2.0}
+    assert [_centre(node, edges, position) for node in ("b.two", "b.far", "b.none")] == [1.0, 2.0, 0.0]

@@ -86,6 +86,20 @@ def test_hypothesis_tries_as_many_points_as_it_is_given():
     assert all(PLANE.draws(point) for point in tried)
 
 
+def test_hypothesis_is_told_how_close_every_instance_is(monkeypatch):
+    told, scores = [], []
+    monkeypatch.setattr("hypothesis.target", told.append)
+    flat = trials(lambda point: {"planted_a": 0.5 + 0.1 * point["x"], "planted_b": 1.0})
+
+    def score(point):
+        scores.append(-1e9 if point["x"] < 0 else flat.attempt(point).score)  # no instance on the left
+        return scores[-1]
+
+    module._by_hypothesis(score, flat, PLANE, 30, 0)
+    assert told == [one for one in scores if one > -1e9]
+    assert told
+
+
 def test_a_search_ends_at_the_first_failure():
     everywhere = trials(lambda point: {"planted_a": 2.0, "planted_b": 1.0})
     search(everywhere, budget=30, seed=0)

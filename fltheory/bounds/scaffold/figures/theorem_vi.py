@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fltheory.bounds.scaffold.lemma_9 import CONSTANT
+from fltheory.bounds.scaffold.theorem_vi import CONSTANT
 from fltheory.figures import between
 from fltheory.figures.study import Data, Study, TextTable
 
@@ -51,7 +51,7 @@ def _panel(steps: int, numbers: list[int], rates: Any) -> dict[str, Any]:
         "xlabel": "rounds  R",
         "x": numbers,
         "upper": {"Theorem V, constant 1": upper.tolist()},
-        "lower": {"Theorem VI": (float(CONSTANT) ** 2 / 2 * np.minimum(first, 1 / rounds**2)).tolist()},
+        "lower": {"Theorem VI": (float(CONSTANT) * np.minimum(first, 1 / rounds**2)).tolist()},
         "run": {"FedAvg": errors.tolist()},
     }
 

@@ -40,7 +40,7 @@ from fltheory.participation import (
 from fltheory.problems.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.simulation.engines import propagation
-from fltheory.simulation.engines.affine import Prober
+from fltheory.simulation.engines.affine import Prober, RoundMap, _agree
 from fltheory.simulation.engines.stacked import memory_key
 from fltheory.simulation.schedules import Inverse
 
@@ -570,3 +570,18 @@ def test_how_many_courses_are_followed(monkeypatch, memories, outcomes, pairs, r
     law = propagation.PossibleRounds(np.full(outcomes, 1 / outcomes), [None] * outcomes, b"")
     with pytest.raises(propagation.NotEnumerable, match=f"{memories} possible values") if refused else nullcontext():
         propagation.Propagation._require_room(course, memories, law, 0)
+
+
+def test_maps_agree_up_to_rounding_whatever_the_sign_of_their_entries():
+    """A change by a millionth in any part is one, a turn of the noise or a change by far less is none."""
+    negative = RoundMap(
+        *(-np.ones(shape) for shape in ((1, 2, 2), (1, 2), (1, 2, 1), (1, 3, 2), (1, 3), (1, 3, 1))), {}, 64.0, 32.0
+    )
+    assert _agree(negative, negative)
+    assert _agree(negative._replace(noise=-negative.noise), negative)
+    assert _agree(negative._replace(noise=np.pad(negative.noise, ((0, 0), (0, 0), (0, 1)))), negative)
+    assert _agree(negative._replace(shift=negative.shift * (1 + 1e-12)), negative)
+    for name in ("matrix", "shift", "noise", "spread_matrix", "spread_shift", "spread_noise"):
+        assert not _agree(negative._replace(**{name: getattr(negative, name) * (1 + 1e-6)}), negative)
+    assert not _agree(negative._replace(uplink_bits=65.0), negative)
+    assert not _agree(negative._replace(downlink_bits=33.0), negative)

@@ -37,6 +37,7 @@ def _written(statement: Any, sizes: dict[str, int], **other: Any) -> list[str]:
     [
         (sp.Le(sp.Sum(c * v[k], (k, 1, N)), N), {"N": 2}, "c*v_1 + c*v_2 <= 2"),
         (sp.Le(sp.Sum(k * v[k], (k, 2, N)), c), {"N": 3}, "2*v_2 + 3*v_3 <= c"),
+        (sp.Le(sp.Sum(v[i], (i, 1, k), (k, 1, N)), c), {"N": 2}, "2*v_1 + v_2 <= c"),
         (sp.Le(sp.Sum(v[k] * sp.Sum(v[i], (i, 1, k)), (k, 1, N)), c), {"N": 2}, "v_1**2 + v_2*(v_1 + v_2) <= c"),
         (sp.Le(EE(x**2), c), {}, "chance_0*x_0**2 + chance_1*x_1**2 <= c"),
         (sp.Le(EE(x) ** 2, c), {}, "(chance_0*x_0 + chance_1*x_1)**2 <= c"),
@@ -351,3 +352,31 @@ def test_relations_about_instances_keep_their_direction(kind: Any) -> None:
     values = {"out": np.array([S("p"), S("q")], dtype=object)}
     (found,) = instances.relations(kind(out[1], out[2], evaluate=False), (), values)
     assert found == kind(S("p"), S("q"), evaluate=False)
+
+
+def test_what_is_random_has_outcomes() -> None:
+    """One random expectation among others is enough, on either side, in a premise or in an assumption."""
+    number, mean = sp.Le(c, 2), sp.Le(EE(x) + EE(c), 2)
+    random = Assumption("bounded", mean)
+    for statement, premises, assumptions, answer in (
+        (number, (), (), False), (sp.Le(EE(c), 1), (), (), False), (mean, (), (), True),
+        (sp.Ge(2, EE(x) * EE(c), evaluate=False), (), (), True), (sp.Le(x, 1), (), (), True),
+        (number, (mean,), (), True), (number, (), (random,), True),
+    ):  # fmt: skip
+        assert expand.has_outcomes(Form(statement=statement, premises=premises), assumptions) is answer
+
+
+@pytest.mark.parametrize(
+    ("statement", "scopes", "words"),
+    [
+        (sp.Le(v[1], c), [{}], "all values within the declared ranges"),
+        (sp.Le(EE(x), c), [{}], "2 outcomes of any probabilities"),
+        (sp.Le(NormSq(v[1]), c), [{}], "one dimension"),
+        (sp.Le(sp.Sum(v[k], (k, 1, N)), c), [{"N": 1}, {"N": 2}], "N = 1, 2"),
+        (sp.Le(EE(NormSq(x * v[N])), c), [{"N": 3}], "N = 3, 2 outcomes of any probabilities, one dimension"),
+    ],
+)
+def test_what_certificates_at_small_sizes_cover(statement: Any, scopes: list[Any], words: str) -> None:
+    form = Form(statement=statement, assumptions=())
+    hypotheses = Hypotheses(assumptions=(), check=_check(lambda p: {}))
+    assert provers.Sizes().words(form, hypotheses, scopes) == words

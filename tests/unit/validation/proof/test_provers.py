@@ -380,3 +380,17 @@ def test_files(tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(InvalidParameter, match="is not a certificate"):
         certificates.load(path)
+
+
+def test_too_many_products_are_cut_and_none_are_returned_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    ring = ring_of(["x", "y"])
+    x, y = ring.gens
+    goal = x**2 + x * y + y**2
+    sequent = Sequent(ring, (Fact(x, Sign.NONNEGATIVE), Fact(y, Sign.NONNEGATIVE)), Fact(goal, Sign.NONNEGATIVE))
+    later = time.perf_counter() + 60
+    everything = products._columns(sequent, goal, 0, later)
+    assert everything is not None
+    assert len(everything) > 4
+    assert products._columns(sequent, goal, 0, time.perf_counter() - 1) is None
+    monkeypatch.setattr(products, "MOST", 2)
+    assert products._columns(sequent, goal, 0, later) == everything[:2]

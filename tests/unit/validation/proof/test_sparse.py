@@ -83,3 +83,17 @@ def test_a_solution_in_floats_that_is_none_is_not_believed() -> None:
     assert program.satisfied(weights)
     assert not program.satisfied(0 * weights)
     assert not program.satisfied(weights + 1e-4)
+
+
+def test_light_hypotheses_are_left_out_first() -> None:
+    """Weights below a share of the largest; the least share that leaves something to be solved is not asked twice."""
+    asked: list[list[int]] = []
+
+    def solved(places: list[int]) -> Any:
+        asked.append(places)
+        return np.ones(len(places)) if len(places) > 1 else None
+
+    found = sparse._lighter([0, 2, 5], np.array([1.0, 1e-6, -0.2]), solved)
+    assert found is not None
+    assert (found[0], asked) == ([0, 5], [[0], [0, 5]])
+    assert sparse._lighter([0, 2], np.array([1.0, 0.5]), solved) is None

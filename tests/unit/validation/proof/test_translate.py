@@ -9,7 +9,8 @@ import sympy as sp
 
 from fltheory.bounds.algebra import Pos
 from fltheory.bounds.quantities import Domain
-from fltheory.validation.proof import products, smt
+from fltheory.validation.proof import products, smt, translate
+from fltheory.validation.proof.polynomials import NotPolynomial
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 from fltheory.validation.proof.translate import Untranslatable, sequents
 
@@ -198,3 +199,22 @@ def test_contradictions() -> None:
     assert products.verified(strict, {"terms": terms, "contradiction": True})
     # A sum that is positive contradicts nothing unless it is zero.
     assert not products.verified(_sequent([(x, Sign.POSITIVE)], y), {"terms": terms[1:], "contradiction": True})
+
+
+def test_what_is_no_quotient_of_polynomials_is_left_to_sympy() -> None:
+    convert = translate._converter(("x", "y"))
+    x, y = sp.symbols("x y")
+    for expression in (sp.sqrt(x), 1 / sp.sqrt(x) + y, y * sp.exp(x), sp.Abs(x) / y):
+        with pytest.raises(NotPolynomial):
+            translate._quotient(expression, convert)
+
+
+def test_one_polynomial_that_substitution_makes_too_large_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With x + y + z = 0 the power of one symbol becomes seven terms; the goal stays one."""
+    w, x, y, z = sp.symbols("w x y z")
+    known = [sp.Eq(x + y + z, 0, evaluate=False), sp.Ge(x**6 + y**6 + z**6, 1, evaluate=False)]
+    goal = sp.Ge(w**2, 0, evaluate=False)
+    assert translate.sequents(known, goal, {})
+    monkeypatch.setattr(translate, "LARGEST", 6)
+    with pytest.raises(translate.Untranslatable, match="too large"):
+        translate.sequents(known, goal, {})

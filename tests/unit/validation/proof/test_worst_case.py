@@ -479,3 +479,14 @@ def test_a_sharp_constant_agrees_with_pepit() -> None:
     worst = problem.solve(verbose=0)
     sharp = ((high - low) / (high + low)) ** 2
     assert worst == pytest.approx(float(sharp), rel=1e-4)
+
+
+def test_definitions_are_not_rounded() -> None:
+    """A form with a definition has the problems of the same form written out, to the last digit."""
+    part = scalar("part", "r", "a part of a square", domain="nonnegative")
+    share = sp.Rational(1, 49)
+    whole = Form(statement=sp.Le(share * NormSq(gradient), 2 * L * gap, evaluate=False))
+    split = Form(statement=sp.Le(part, 2 * L * gap, evaluate=False), where=((part, share * NormSq(gradient)),))
+    scope = WorstCase().scopes(whole, _hypotheses(whole))[0]
+    goals = [[one.goal for one in WorstCase().problems(form, _hypotheses(form), scope)] for form in (whole, split)]
+    assert goals[0] == goals[1]

@@ -91,6 +91,7 @@ def test_parameters_are_round_numbers_within_their_ranges() -> None:
 
     assert [inside(0, 4, share) for share in ("1", "1/2", "1/4")] == [4, 2, 1]
     assert [inside(0, 3, share) for share in ("1/2", "1/4")] == [Fraction(3, 2), Fraction(3, 4)]
+    assert inside(0, 0.6, "1/2") == Fraction(1, 3)
     assert inside(1, 16, "1/2", log=True) == 4  # the middle of a wide range
     assert inside(1, 16, "1", log=True) == 8  # three quarters of the way, away from its end
     assert inside(1, 4, "1/2", log=True) == 2
@@ -174,3 +175,9 @@ def test_norms_that_are_not_claimed_to_vanish_stay_norms() -> None:
         sp.Eq(sp.sqrt(y) - sp.sqrt(z), 0, evaluate=False), sp.Eq(y + sp.sqrt(z), 0, evaluate=False),
     ):  # fmt: skip
         assert list(worst_case._without_norms(other)) == [other]
+
+
+def test_functions_of_several_coordinates_are_refused() -> None:
+    two = np.array([[sp.Integer(0), sp.Integer(1)]])
+    with any_functions(), pytest.raises(Untranslatable, match="one coordinate"):
+        Kinked(centre=two, knot=two, left=two, right=two + 1).gradient(0, np.array([sp.Integer(1), sp.Integer(1)]))
