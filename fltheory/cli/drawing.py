@@ -65,9 +65,9 @@ def figure(
             progress(len(chosen), quiet=quiet or as_json) as report,
         ):
 
-            def tell(name: str, outcome: str) -> None:
+            def tell(name: str, result: str) -> None:
                 report.begin(name)
-                report.end(outcome)
+                report.end(result)
 
             done, failed, interrupted = produce_all(
                 chosen, output, quick=quick, seed=seed, jobs=jobs, ledger=ledger, claims=folders or (), report=tell

@@ -129,7 +129,7 @@ class Shares(Protocol):
 
     def begin(self, label: str) -> None: ...
 
-    def end(self, outcome: str) -> None: ...
+    def end(self, result: str) -> None: ...
 
     def share(self, done: float) -> None:
         """Take note of which share of the part is done, between 0 and 1."""
@@ -143,7 +143,7 @@ class _Silent:
     def begin(self, label: str) -> None:
         pass
 
-    def end(self, outcome: str) -> None:
+    def end(self, result: str) -> None:
         pass
 
     def share(self, done: float) -> None:
@@ -171,9 +171,9 @@ class _Lines:
             left = (now - self._begun) * (1.0 / done - 1.0) / 60.0
             _note(f"[{self._done}/{self._parts}] {self._label}: {done:.0%}, about {left:.2g} min left")
 
-    def end(self, outcome: str) -> None:
+    def end(self, result: str) -> None:
         self._done += 1
-        _note(f"[{self._done}/{self._parts}] {self._label}: {outcome}")
+        _note(f"[{self._done}/{self._parts}] {self._label}: {result}")
 
 
 class _Bar:
@@ -214,7 +214,7 @@ class _Bar:
     def share(self, done: float) -> None:
         self._bar.update(self._task, completed=self._done + min(done, 1.0))
 
-    def end(self, outcome: str) -> None:
+    def end(self, result: str) -> None:
         self._done += 1
         self._bar.update(self._task, completed=self._done)
 

@@ -169,10 +169,10 @@ class _Shared:
         self._open = True
         self._told.begin(label)
 
-    def end(self, outcome: str) -> None:
+    def end(self, result: str) -> None:
         self._open = False
         self._done += 1
-        self._told.end(outcome)
+        self._told.end(result)
 
 
 def _files(configuration: Configuration) -> list[str]:

@@ -49,7 +49,7 @@ from fltheory import datasets
 from fltheory._internal import arguments
 from fltheory.configuration import registry
 from fltheory.configuration.toml_text import ACCIDENTS, Key, TomlText, dotted
-from fltheory.datasets import DatasetSource as DataSource
+from fltheory.datasets import DatasetSource
 from fltheory.datasets.sizes import SizeLaw
 from fltheory.datasets.splits import Split
 from fltheory.deep.networks import Network
@@ -86,7 +86,7 @@ _NAMED: Mapping[Any, Callable[[], Mapping[str, type]]] = {
     Selection: registry.selections,
     StepLaw: registry.step_laws,
     Rate: registry.rate_schedules,
-    DataSource: datasets.sources,
+    DatasetSource: datasets.sources,
     Split: registry.splits,
     SizeLaw: registry.size_laws,
     Network: registry.networks,

@@ -29,7 +29,7 @@ from fltheory.problems.oracle import PLAIN, Active, LocalSteps, Minibatch, Rates
 from fltheory.quadratic.objective import QuadraticObjective
 from fltheory.quadratic.oracle import RoundData, curvature_of, times, times_curvature
 
-NoiseSource = tuple[str, int]
+NoiseCall = tuple[str, int]
 """A source of noise that every client has once: ``("steps", 0)``, the local steps, or ``("minibatch", index)``."""
 
 _DECOMPOSITIONS = 4
@@ -67,10 +67,10 @@ class ClosedFormOracle:
             rotation=None,
         )
         self._noisy = bool(np.any(self._data.sigma))
-        self._units: dict[NoiseSource, Floats] = {}
+        self._units: dict[NoiseCall, Floats] = {}
         self._decomposed: dict[bytes, tuple[Floats, Floats]] = {}
         self._spent = 0
-        self.sources: list[NoiseSource] = []
+        self.sources: list[NoiseCall] = []
 
     @property
     def num_clients(self) -> int:
@@ -146,7 +146,7 @@ class ClosedFormOracle:
         keep = values > 1e-14 * max(float(values.max()), 1e-300)
         return np.asarray(vectors[:, keep] * np.sqrt(values[keep]))
 
-    def arm(self, probes: int, drift: Floats | None, units: dict[NoiseSource, Floats]) -> None:
+    def arm(self, probes: int, drift: Floats | None, units: dict[NoiseCall, Floats]) -> None:
         """Set the number of probes, their drifts and the values that the sources take, ``(probes, clients, dim)``."""
         offset = self._fixed_offset if drift is None else self._fixed_offset + drift
         self._data = self._data._replace(replicates=probes, offset=offset)
@@ -235,7 +235,7 @@ class ClosedFormOracle:
             raise NotAffine("a minibatch is used a second time by the local steps of the same round")
         self._spent = max(self._spent, count)
 
-    def _unit(self, source: NoiseSource) -> Floats | None:
+    def _unit(self, source: NoiseCall) -> Floats | None:
         if not self._noisy:
             return None
         if source[0] == "minibatch" and source[1] < self._spent:

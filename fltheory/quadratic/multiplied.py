@@ -39,7 +39,7 @@ from fltheory.problems.closed_form import ClosedForm
 from fltheory.problems.oracle import PLAIN, Active, LocalSteps, Minibatch, Rates, Round, rate_of
 from fltheory.quadratic.closed_form import (
     ClosedFormOracle,
-    NoiseSource,
+    NoiseCall,
     as_matrices,
     backward,
     forward,
@@ -71,7 +71,7 @@ class MultipliedOracle(ClosedFormOracle):
         """Never: factors are read client by client."""
         return False
 
-    def arm(self, probes: int, drift: Floats | None, units: dict[NoiseSource, Floats]) -> None:
+    def arm(self, probes: int, drift: Floats | None, units: dict[NoiseCall, Floats]) -> None:
         super().arm(probes, drift, units)
         self._values = {}
         self.factors = []

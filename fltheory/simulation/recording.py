@@ -171,34 +171,34 @@ class Recorder:
         for name, bits in (("uplink_bits", uplink_bits), ("downlink_bits", downlink_bits)):
             self.curves[name][:, column] = self.curves[name][:, column - 1] + bits
 
-    def after(self, before: Any, outcome: RoundResult, work: Round) -> None:
+    def after(self, before: Any, result: RoundResult, work: Round) -> None:
         """Record the state after a round, and what was sent in it."""
         column = work.index + 1
-        self._look_inside(column, before, outcome, work)
-        self._measure(column, self._experiment.algorithm.model(outcome.state), work.p)
-        self._measure_personal(column, outcome.state, work.p)
+        self._look_inside(column, before, result, work)
+        self._measure(column, self._experiment.algorithm.model(result.state), work.p)
+        self._measure_personal(column, result.state, work.p)
         curves, active = self.curves, work.active
-        for name, messages in (("uplink_bits", outcome.uplink), ("downlink_bits", outcome.downlink)):
+        for name, messages in (("uplink_bits", result.uplink), ("downlink_bits", result.downlink)):
             curves[name][:, column] = curves[name][:, column - 1] + total_bits(messages, active)
         if "consensus_sq" in curves:
-            curves["consensus_sq"][:, column] = _consensus_sq(outcome.local, work.uniform)
+            curves["consensus_sq"][:, column] = _consensus_sq(result.local, work.uniform)
         if "nonzeros" in curves:
-            total = sum((message_nonzeros(message) * sent(message, active)).sum(axis=1) for message in outcome.uplink)
+            total = sum((message_nonzeros(message) * sent(message, active)).sum(axis=1) for message in result.uplink)
             curves["nonzeros"][:, column] = curves["nonzeros"][:, column - 1] + total
         if self._record.entropy_bin is not None:
             ends = (len(self._replicates), active.shape[1])
             spread = [
                 (np.broadcast_to(m.values, (*ends, m.values.shape[-1])), np.broadcast_to(sent(m, active) > 0, ends))
-                for m in outcome.uplink
+                for m in result.uplink
             ]
             for r in range(len(self._replicates)):
                 entries = np.concatenate([*(values[r][here[r]].ravel() for values, here in spread), np.zeros(0)])
                 curves["entropy"][r, column] = entropy_bits(entries, self._record.entropy_bin) if entries.size else 0.0
 
-    def _look_inside(self, column: int, before: Any, outcome: RoundResult, work: Round) -> None:
+    def _look_inside(self, column: int, before: Any, result: RoundResult, work: Round) -> None:
         """Record what local steps did in a round that began with the state ``before``."""
         if self._record.local_models:
-            self.curves["local_models"][:, column] = self._oracle.leave(outcome.local)
+            self.curves["local_models"][:, column] = self._oracle.leave(result.local)
         if self._watched is None:
             return
         if self._record.gradient_sq:

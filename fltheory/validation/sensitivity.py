@@ -34,7 +34,7 @@ from fltheory.validation.proof.provers import attempt
 from fltheory.validation.rates import check_rate
 from fltheory.validation.search import improve, sample, search
 from fltheory.validation.terms import Change, Term, terms
-from fltheory.validation.trials import Memory, Source, Trials, as_floats, environment
+from fltheory.validation.trials import Memory, PointCheck, Trials, as_floats, environment
 from fltheory.validation.verdict import Decision
 
 NECESSARY, UNNECESSARY, UNTESTED = "necessary", "unnecessary", "untested"
@@ -154,7 +154,7 @@ class Attempt:
     """
 
     def __init__(
-        self, claim: Claim, term: Term, source: Source, points: Sequence[Params], *, memory: Memory, seed: int
+        self, claim: Claim, term: Term, source: PointCheck, points: Sequence[Params], *, memory: Memory, seed: int
     ) -> None:
         self._claim, self._term, self._seed = claim, term, seed
         self._points = list(points) or list(sample(source.space, GLANCE, seed))

@@ -24,7 +24,7 @@ from fltheory.simulation.trajectories import Trajectories
 from fltheory.validation.evaluate import Evaluation, defined, failing, measured, read
 from fltheory.validation.verdict import Condition
 
-Source = Instances | Experiments
+PointCheck = Instances | Experiments
 
 TINY, VANISHING = 1e-6, 1e-12
 """Sides below the first are evaluated without rounding where they are close to each other and the instance allows it;
@@ -43,7 +43,7 @@ Runs = tuple[Trajectories, ...]
 
 
 def environment(
-    source: Source, point: Params, *, seed: int, longer: Runs | None = None, claim: Claim | None = None
+    source: PointCheck, point: Params, *, seed: int, longer: Runs | None = None, claim: Claim | None = None
 ) -> Env:
     """Return the quantities of the instance at a point, by name.
 
@@ -146,7 +146,7 @@ class Trials:
 
     claim: Claim
     form: Form
-    source: Source
+    source: PointCheck
     seed: int
     calls: int = 0
     instances: int = 0

@@ -1,6 +1,7 @@
 """Who may import whom among the papers: names with an underscore stay in their folder."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,41 @@ def test_a_public_class_name_has_one_meaning():
 def test_every_paper_has_its_folder_and_every_folder_its_paper():
     folders = {path.parent.name for path in BOUNDS.glob("*/__init__.py")}
     assert folders - SHARED == set(PAPERS)
+
+
+def identifiers(path: Path) -> set[str]:
+    """Return the names of classes and functions, of their parameters, and of variables."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+    return found
+
+
+ENGINES = Path(fltheory.__file__).parent / "simulation"
+
+
+def test_words_that_meant_several_things_mean_one():
+    """The glossary says which; classes that are named after them are few enough to be listed."""
+    root = Path(fltheory.__file__).parent
+    names = {path: identifiers(path) for path in root.rglob("*.py")}
+    everything = set().union(*names.values())
+    assert len(everything) > 5000
+    classes = {name for name in everything if name[:1].isupper()}
+    for word, meant in {
+        "Source": {"DatasetSource"},
+        "Outcome": {"Outcomes"},  # of a random draw
+        "Judge": set(),
+        "Reading": set(),  # a variant of a form, in words
+        "Study": {"Study"},  # a figure or table
+    }.items():
+        assert {name for name in classes if word in name} == meant
+    assert not {name for name in everything if "judg" in name.lower()}
+    # What a round leaves is a result; an outcome is one of a draw.
+    lines = [line for path in ENGINES.rglob("*.py") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert sum(".round(" in line for line in lines) > 3
+    assert not [line for line in lines if re.search(r"\boutcome\b.*(\.round\(|RoundResult)", line)]

@@ -26,7 +26,7 @@ from fltheory.algorithms.base import Algorithm, RoundResult
 from fltheory.communication.messages import total_bits
 from fltheory.errors import FltheoryError, NotAffine
 from fltheory.problems.oracle import Round
-from fltheory.quadratic.closed_form import ClosedFormOracle, NoiseSource
+from fltheory.quadratic.closed_form import ClosedFormOracle, NoiseCall
 
 _TOLERANCE = 1e-7
 _AGREEMENT = 1e-9
@@ -97,7 +97,7 @@ class Batch(NamedTuple):
     """States, shape ``(probes, rows, dim)``."""
     unit_states: int
     drift: Floats | None
-    units: dict[NoiseSource, Floats]
+    units: dict[NoiseCall, Floats]
     mixture: Floats
     """What the random probes are made of: coefficients of states, drifts and sources, ``(checks, entries, dim)``."""
 
@@ -172,8 +172,8 @@ class Prober:
         oracle.arm(1, None, {})
         uniform = np.full(oracle.num_clients, 1.0 / oracle.num_clients)
         self.layout = Layout(algorithm, algorithm.init(np.zeros((1, oracle.dim)), oracle, uniform), oracle.dim)
-        self._sources: tuple[NoiseSource, ...] = ()
-        self._batches: dict[tuple[bool, tuple[NoiseSource, ...]], Batch] = {}
+        self._sources: tuple[NoiseCall, ...] = ()
+        self._batches: dict[tuple[bool, tuple[NoiseCall, ...]], Batch] = {}
         self._rng = np.random.Generator(np.random.PCG64(20))
 
     @functools.cached_property
@@ -269,11 +269,11 @@ class Prober:
         return b"|".join(part.tobytes() for part in (*parts, *work.draws.values(), *memory.values()))
 
     def _probe(self, begin: Callable[[Floats], Any], works: Sequence[Round], *, states: bool) -> list[RoundMap]:
-        outcome, response, work = self._respond(begin, works, states=states)
+        result, response, work = self._respond(begin, works, states=states)
         batch = self._batch(states, self._sources)
         probes, count = len(batch.points), len(works)
         bits = [
-            np.broadcast_to(total_bits(sent, work.active), len(response)) for sent in (outcome.uplink, outcome.downlink)
+            np.broadcast_to(total_bits(sent, work.active), len(response)) for sent in (result.uplink, result.downlink)
         ]
         self._count += 1
         verify = self._count & (self._count - 1) == 0
@@ -294,7 +294,7 @@ class Prober:
                     spread_matrix=matrix[:, size:],
                     spread_shift=shift[:, size:],
                     spread_noise=noise[:, size:],
-                    memory=self.schedule(outcome.state, first, first + probes),
+                    memory=self.schedule(result.state, first, first + probes),
                     uplink_bits=float(bits[0][first]),
                     downlink_bits=float(bits[1][first]),
                 )
@@ -311,21 +311,21 @@ class Prober:
         drift = None if batch.drift is None else _tiled(batch.drift, count)
         self.oracle.arm(count * probes, drift, {source: _tiled(unit, count) for source, unit in batch.units.items()})
         self._before_round()
-        outcome = self.algorithm.round(begin(_tiled(batch.points, count)), self.oracle, work)
+        result = self.algorithm.round(begin(_tiled(batch.points, count)), self.oracle, work)
         if tuple(self.oracle.sources) != self._sources:
             self._sources = tuple(self.oracle.sources)
             return self._respond(begin, works, states=states)
-        response = self.layout.pack(outcome.state)
+        response = self.layout.pack(result.state)
         if self._spread:
-            uniform = np.broadcast_to(work.uniform, outcome.local.shape[:2])[:, :, None]
-            away = outcome.local - np.matmul(uniform.swapaxes(1, 2), outcome.local)
+            uniform = np.broadcast_to(work.uniform, result.local.shape[:2])[:, :, None]
+            away = result.local - np.matmul(uniform.swapaxes(1, 2), result.local)
             response = np.concatenate([response, np.sqrt(uniform) * away], axis=1)
-        return outcome, response, work
+        return result, response, work
 
     def _before_round(self) -> None:
         """Do what the oracle needs besides being armed."""
 
-    def _batch(self, states: bool, sources: tuple[NoiseSource, ...]) -> Batch:
+    def _batch(self, states: bool, sources: tuple[NoiseCall, ...]) -> Batch:
         """Lay out the probes: zero, unit states, drifts, sources, random points."""
         if (states, sources) in self._batches:
             return self._batches[states, sources]

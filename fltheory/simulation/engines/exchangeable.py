@@ -27,7 +27,7 @@ import numpy as np
 from fltheory._internal.arguments import Floats
 from fltheory.communication.messages import total_bits
 from fltheory.problems.oracle import Round
-from fltheory.quadratic.closed_form import ClosedFormOracle, NoiseSource
+from fltheory.quadratic.closed_form import ClosedFormOracle, NoiseCall
 from fltheory.simulation.engines.affine import Layout, Prober
 
 _CHECKS = 2
@@ -69,7 +69,7 @@ class SymmetricMap(NamedTuple):
 class _Batch:
     points: Floats
     drift: Floats | None
-    units: dict[NoiseSource, Floats]
+    units: dict[NoiseCall, Floats]
     widths: tuple[int, int, int, int]
     """Number of probes for common states, apart states, common noises and apart noises, all lines."""
     noise_scales: tuple[Floats, Floats]
@@ -119,8 +119,8 @@ class ExchangeableProber:
             raise Asymmetric
         self.server = [name for name in self.layout.moving if len(shapes[name]) == 1]
         self.client = [name for name in self.layout.moving if len(shapes[name]) == 2]
-        self._sources: tuple[NoiseSource, ...] = ()
-        self._batches: dict[tuple[bool, tuple[NoiseSource, ...]], _Batch] = {}
+        self._sources: tuple[NoiseCall, ...] = ()
+        self._batches: dict[tuple[bool, tuple[NoiseCall, ...]], _Batch] = {}
         self._rng = np.random.Generator(np.random.PCG64(21))
         self._count = 0
 
@@ -161,21 +161,21 @@ class ExchangeableProber:
         if not checked:
             batch = batch.without_checks
         self.oracle.arm(len(batch.points), batch.drift, batch.units)
-        outcome = self.algorithm.round(begin(batch.points), self.oracle, work)
+        result = self.algorithm.round(begin(batch.points), self.oracle, work)
         if tuple(self.oracle.sources) != self._sources:
             self._sources = tuple(self.oracle.sources)
             return self._probe(begin, work, states=states)
-        parts = self._split(outcome.state)
+        parts = self._split(result.state)
         k, c, noises, _ = batch.widths
         a, b = k + c, k + c + noises
         read = slice(1, 1 + sum(batch.widths))
         common = self._columns(parts.common[read] - parts.common[0])
-        memory = self._general.schedule(outcome.state)
+        memory = self._general.schedule(result.state)
         if any(np.any(value[:, 1:] != value[:, :-1]) for value in memory.values() if value.ndim > 2):
             raise Asymmetric
         local = np.zeros((len(batch.points), 0, self.oracle.dim))
         if self.spread:
-            local = outcome.local - outcome.local.mean(axis=1, keepdims=True)
+            local = result.local - result.local.mean(axis=1, keepdims=True)
         # A state apart is +1 at client 0 and -1 at client 1, so client 0 shows the column of the matrix.
         single = np.concatenate([parts.apart[:, :, 0], local[:, :1]], axis=1)
         apart = self._columns(single[read] - single[0])
@@ -191,8 +191,8 @@ class ExchangeableProber:
             spread_shift=self._columns(local[0][:, None]),
             spread_noise=apart[:, rows:, b:] * batch.noise_scales[1],
             memory=memory,
-            uplink_bits=float(total_bits(outcome.uplink, work.active)[0]),
-            downlink_bits=float(total_bits(outcome.downlink, work.active)[0]),
+            uplink_bits=float(total_bits(result.uplink, work.active)[0]),
+            downlink_bits=float(total_bits(result.downlink, work.active)[0]),
         )
         self._count += 1
         if checked:

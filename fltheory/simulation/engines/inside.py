@@ -65,15 +65,15 @@ class Watched(Algorithm):
     def round(self, state: Any, oracle: Oracle, work: Round) -> RoundResult:
         inner = self._inner(state)
         if not self.record.watches:
-            outcome = self.algorithm.round(inner, oracle, work)
-            return outcome._replace(state=self._joined(outcome.state, [], outcome.local, None))
+            result = self.algorithm.round(inner, oracle, work)
+            return result._replace(state=self._joined(result.state, [], result.local, None))
         watching = WatchedOracle(oracle, self.title, gradients=np.array if self.record.gradient_sq else None)
         watching.begin(work)
-        outcome = self.algorithm.round(inner, watching, work)
+        result = self.algorithm.round(inner, watching, work)
         if self.record.gradient_sq:
             watching.require_gradients()
         means = watching.mean_iterates(self.algorithm.model(inner)) if self.record.mean_iterate else None
-        return outcome._replace(state=self._joined(outcome.state, watching.gradients, outcome.local, means))
+        return result._replace(state=self._joined(result.state, watching.gradients, result.local, means))
 
     def model(self, state: Any) -> Floats:
         return self.algorithm.model(self._inner(state))

@@ -136,11 +136,11 @@ class _Share(NamedTuple):
 
     @classmethod
     def of(cls, prober: Prober, begin: Callable[[Floats], Any], work: Round, roots: Floats, states: bool) -> _Share:
-        outcome, response, _ = prober._respond(begin, [work], states=states)
+        result, response, _ = prober._respond(begin, [work], states=states)
         size, clients = response.shape[1], len(roots)
         lines = 1 if prober.oracle.separable else prober.oracle.dim
         rows = size * lines
-        response = np.concatenate([response, outcome.local[:, :clients]], axis=1)
+        response = np.concatenate([response, result.local[:, :clients]], axis=1)
         unit_states = prober._batch(states, prober._sources).unit_states
         matrix, shift, noise = prober._read(response, unit_states)
         if not states:
@@ -158,7 +158,7 @@ class _Share(NamedTuple):
             squares=np.matmul(local.swapaxes(1, 2), local),
             mean=mean,
             noise=np.array([np.sum(drawn**2) - np.sum(mean_noise**2)]),
-            bits=np.array([float(total_bits(sent, work.active)[0]) for sent in (outcome.uplink, outcome.downlink)]),
+            bits=np.array([float(total_bits(sent, work.active)[0]) for sent in (result.uplink, result.downlink)]),
         )
 
     def plus(self, share: _Share, nobody: _Share) -> _Share:

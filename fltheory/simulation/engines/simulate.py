@@ -246,12 +246,12 @@ def _run_block(
                 oracle.begin_round(index)
             work = terms.sample(index, seed=seed, replicates=block)
             try:
-                outcome = algorithm.round(state, recorder.oracle_for(work), work)
-                recorder.after(state, outcome, work)
+                result = algorithm.round(state, recorder.oracle_for(work), work)
+                recorder.after(state, result, work)
             except NotApplicable:
                 recorder.finish()  # a round that cannot be run may be the consequence of one that diverged
                 raise
-            state = outcome.state
+            state = result.state
             if checkpoint is not None and checkpoint.due:
                 checkpoint.keep(index + 1, state, recorder.notes())
             count()
