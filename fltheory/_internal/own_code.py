@@ -35,7 +35,7 @@ def load_file(path: Path) -> ModuleType:
     try:
         with _importable(path.parent):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InvalidParameter(f"{_place(error, path)}: {type(error).__name__}: {error}") from error
     return module
