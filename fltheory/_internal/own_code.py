@@ -88,7 +88,7 @@ def _importable(folder: Path) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def _place(error: Exception, path: Path) -> str:
+def _place(error: BaseException, path: Path) -> str:
     """Return file and line of the user's code at which something went wrong."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
