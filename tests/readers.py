@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gzip
 import json
 import shutil
 import sqlite3
@@ -23,6 +24,7 @@ from fltheory._internal.provenance import HOME
 from fltheory.bounds import catalogue
 from fltheory.bounds.claim import Claim
 from fltheory.configuration import experiments
+from fltheory.datasets._files import read_idx
 from fltheory.errors import FltheoryError
 from fltheory.figures import kept
 from fltheory.jobs.unfinished import Unfinished
@@ -219,6 +221,18 @@ def _use_known_terms(folder: Path) -> object:
     return found
 
 
+def _images(folder: Path) -> None:
+    content = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, *range(24)])
+    (folder / "x").write_bytes(content)
+    (folder / "y.gz").write_bytes(gzip.compress(content))
+
+
+def _use_images(folder: Path) -> object:
+    with contextlib.suppress(FltheoryError):
+        read_idx(folder / "x")
+    return read_idx(folder / "y.gz").shape
+
+
 @functools.cache
 def _claims(ids: tuple[str, ...]) -> list[Claim]:
     return [entry.load() for entry in catalogue.select(ids)]
@@ -239,5 +253,6 @@ READERS = (
     Reader("unfinished run", _unfinished, lambda folder: Unfinished(folder, ["key"]).recall(0, "x")),
     Reader("checkpoint", _checkpoint, lambda folder: _block(folder).recall(State(np.zeros(3)))),
     Reader("database", _database, _recall_rows),
+    Reader("images", _images, _use_images, 400),
     Reader("share", _summary, lambda folder: configuration_of([folder])),
 )

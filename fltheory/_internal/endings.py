@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import signal
 import sys
 
@@ -24,3 +25,9 @@ def end_with_starter() -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):  # a C library without prctl
             ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+
+
+def original_is_gone() -> bool:
+    """Return whether the process of which this one is a copy ended before this one could ask to end with it."""
+    original = sys.modules.get("fltheory._internal.original")
+    return original is not None and os.getppid() != original.NUMBER

@@ -35,7 +35,7 @@ def load_file(path: Path) -> ModuleType:
     try:
         with _importable(path.parent):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InvalidParameter(f"{_place(error, path)}: {type(error).__name__}: {error}") from error
     return module
@@ -90,7 +90,7 @@ def _importable(folder: Path) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def _place(error: Exception, path: Path) -> str:
+def _place(error: BaseException, path: Path) -> str:
     """Return file and line of the user's code at which something went wrong."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"

@@ -27,7 +27,7 @@ from multiprocessing import connection, forkserver, get_context, parent_process
 from typing import Any
 
 from fltheory._internal import executors
-from fltheory._internal.endings import end_with_starter
+from fltheory._internal.endings import end_with_starter, original_is_gone
 from fltheory.errors import NoProcesses, WorkerLost
 
 _COPIED = sys.platform == "linux"
@@ -262,6 +262,8 @@ def _begin(environment: dict[str, str], has_begun: Any) -> None:
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_starter()  # the original, which ends with the parent
+    if original_is_gone():
+        os._exit(1)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
     has_begun.value = 1
 

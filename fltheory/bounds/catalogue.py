@@ -250,7 +250,7 @@ def _outside(path: Path) -> ModuleType:
     try:
         with _beside(folder):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InvalidParameter(in_words(error, kind=not isinstance(error, FltheoryError))) from error
     return module

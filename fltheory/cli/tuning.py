@@ -136,7 +136,7 @@ def _found(
                     raise  # an option that is wrong for every algorithm
                 errors[label] = str(error)
                 parts.skip_rest(PARTS)
-            except Exception as error:  # a mistake in an algorithm of the user's must not cost the others
+            except (Exception, SystemExit) as error:  # a mistake in an algorithm of the user's must not cost the others
                 errors[label] = unexpected(error)
                 parts.skip_rest(PARTS)
     return found, errors

@@ -95,7 +95,10 @@ def parse_idx(content: bytes, name: str) -> Bytes:
             f"{name} must have {math.prod(shape)} bytes of data for its shape {shape}, got {len(content) - start}; "
             "the file is damaged: get it again"
         )
-    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
+    try:
+        return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
+    except ValueError as error:  # more axes than NumPy has, or too long ones beside one of length 0
+        raise InvalidParameter(f"{name} must be an IDX file of images or labels, got {axes} axes: {error}") from None
 
 
 def records(content: bytes, name: str, size: int) -> Bytes:

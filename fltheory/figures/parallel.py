@@ -117,7 +117,7 @@ def _several(
         except FltheoryError as error:
             found.append((name, str(error), {}))
             continue
-        except Exception as error:  # a figure may rest on a user's claims and ledger; the others are drawn all the same
+        except (Exception, SystemExit) as error:  # a figure may rest on a user's claims and ledger
             found.append((name, f"{type(error).__name__}: {error}", {}))
             continue
         values = {key: getattr(saved, key) for key in ("caption", "command", "files", "seconds")}

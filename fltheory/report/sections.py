@@ -138,7 +138,7 @@ def _symbols(found: catalogue.Entry | None) -> list[dict[str, str]]:
         return []
     try:
         claim = found.load()
-    except Exception:  # the file of a claim may be a user's; its page says what is wrong
+    except (Exception, SystemExit):  # the file of a claim may be a user's; its page says what is wrong
         return []
     expressions = claim.expressions()
     known = declared_in(claim.id, expressions)
@@ -173,5 +173,5 @@ def _page(found: catalogue.Entry | None) -> str:
         if found is None:
             raise WorkerLost
         return page(inspect.getdoc(found.module()) or "")
-    except Exception as error:  # the file of a claim may be a user's
+    except (Exception, SystemExit) as error:  # the file of a claim may be a user's
         return f"<p>This page cannot be shown: {html.escape(f'{type(error).__name__}: {error}')}</p>"

@@ -50,12 +50,12 @@ def run_experiment(label: str, experiment: Experiment, **options: Any) -> RunRes
     except (MemoryError, OverflowError):
         remedy = "too large for this computer; lower replicates, rounds or the size of the problem"
         return RunResult(label, time.perf_counter() - begin, error=remedy, status=TOO_LARGE)
-    except Exception as error:  # a mistake of this package, or of a user's algorithm, must not cost the other runs
+    except (Exception, SystemExit) as error:  # a user's algorithm must not cost the other runs
         return RunResult(label, time.perf_counter() - begin, error=unexpected(error), status=FAILED)
     return RunResult(label, time.perf_counter() - begin, trajectories)
 
 
-def unexpected(error: Exception) -> str:
+def unexpected(error: BaseException) -> str:
     """Return the message of an error that nobody has thought of: a line with its place, then the traceback."""
     line = " ".join(in_words(error).split())
     return "\n".join([line, *"".join(traceback.format_exception(error)).rstrip().splitlines()])

@@ -193,7 +193,7 @@ def _work(job: Job, place: int, index: int, which: int) -> tuple[int, dict[str, 
         return place, {"status": TOO_SLOW, "error": str(error), **_origin()}
     except MemoryError:
         return place, {"status": TOO_LARGE, "error": NO_MEMORY, **_origin()}
-    except Exception as error:  # one run that goes wrong in an unexpected way must not cost the others
+    except (Exception, SystemExit) as error:  # one run that goes wrong in an unexpected way must not cost the others
         return place, {"status": FAILED, "error": unexpected(error), **_origin()}
 
 

@@ -127,7 +127,7 @@ def candidates(
             continue
         try:
             statement = Theorem(entry.load(), entry)
-        except Exception as error:  # a file that is broken must not cost the table
+        except (Exception, SystemExit) as error:  # a file that is broken must not cost the table
             if errors is None:
                 raise
             errors[entry.id] = in_words(error)
@@ -168,7 +168,7 @@ def _guarantees(
                     inapplicable.append(found)
                 else:
                     rows.append(_guarantee(one, found, verdicts, accuracy))
-        except Exception as error:  # a form that is broken must not cost the table
+        except (Exception, SystemExit) as error:  # a form that is broken must not cost the table
             errors[one.name] = str(error) if isinstance(error, FltheoryError) else in_words(error)
     return Guarantees(
         label=label,

@@ -66,7 +66,7 @@ def replay(stored: Mapping[str, Any], known: Mapping[str, Entry], *, where: str 
         evaluation = outcome_at(claim, form, point, seed=stored["seed"])
     except FltheoryError:
         raise
-    except Exception as error:  # the code of a claim may be a user's, and the instance anybody's
+    except (Exception, SystemExit) as error:  # the code of a claim may be a user's, and the instance anybody's
         raise NotApplicable(
             f"{where}: {claim.id} cannot be evaluated on this instance: {type(error).__name__}: {error}"
         ) from error

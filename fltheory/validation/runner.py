@@ -31,7 +31,7 @@ def check_entry(entry: Entry, variant: str | None, effort: Effort, seed: int) ->
         claim = entry.load()
         lacking = variant is not None and variant not in {form.variant for form in claim.forms}
         verdicts = [] if lacking else check(claim, variant=variant, effort=effort, seed=seed)
-    except Exception as error:  # the code of a claim may be a user's
+    except (Exception, SystemExit) as error:  # the code of a claim may be a user's
         text = str(error) if isinstance(error, FltheoryError) else in_words(error)
         return Checked(entry, (), (), (), (), text, traceback="".join(traceback.format_exception(error)))
     forms = [claim.form(verdict.variant) for verdict in verdicts]

@@ -75,7 +75,7 @@ def _called(code: Callable[..., Any], *values: Any) -> Any:
         return code(*values)
     except (Rejected, Diverged, NotApplicable):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BrokenClaim(in_words(error, kind=not isinstance(error, FltheoryError))) from error
 
 

@@ -44,6 +44,9 @@ KILLS_ONCE = (
     '    start = point["w"]',
 )
 RAISES = ('start = point["w"]', 'start = point["nothing"]')
+LEAVES = ('start = point["w"]', "raise SystemExit(3)\n    start = None")
+UNLOADABLE = ("import", "import nothing_like_this, ")
+GONE = ("def realise", "raise SystemExit('no')\n\n\ndef realise")
 
 
 def test_a_process_that_dies_costs_one_claim_and_one_line(tmp_path):
@@ -62,9 +65,7 @@ def test_one_broken_claim_does_not_cost_the_report(tmp_path, monkeypatch):
     from fltheory.bounds import catalogue
 
     monkeypatch.chdir(tmp_path)
-    folder = own_claims(
-        tmp_path / "claims", good=GOOD, raises=RAISES, unloadable=("import", "import nothing_like_this, ")
-    )
+    folder = own_claims(tmp_path / "claims", good=GOOD, raises=RAISES, leaves=LEAVES, unloadable=UNLOADABLE, gone=GONE)
     chosen = catalogue.select(["own.*", "ruan.eq-71"], [folder])
     monkeypatch.setattr(catalogue, "select", lambda *_: chosen)
     arguments = ["validate", "--quick", "--no-figures", "--jobs", "1", "--claims", "claims"]
@@ -73,9 +74,12 @@ def test_one_broken_claim_does_not_cost_the_report(tmp_path, monkeypatch):
     assert re.search(r"own\.raises could not be evaluated: \S*raises\.py:\d+: KeyError: 'nothing'", done.stderr), (
         done.stderr
     )
+    assert re.search(r"own\.leaves could not be evaluated: \S*leaves\.py:\d+: SystemExit: 3", done.stderr), done.stderr
     assert "own.unloadable could not be evaluated" in done.stderr
+    assert re.search(r"own\.gone could not be evaluated: \S*gone\.py:\d+: SystemExit: no", done.stderr), done.stderr
+    names = ("own.good", "own.raises", "own.leaves", "own.unloadable", "ruan.eq-71")
     page = Path("results/report.html").read_text()
-    assert all(f'id="{id_}"' in page for id_ in ("own.good", "own.raises", "own.unloadable", "ruan.eq-71"))
+    assert all(f'id="{id_}"' in page for id_ in names)
     assert "This page cannot be shown" in page
 
 

@@ -123,7 +123,7 @@ def paths(
                 result = None
             except Untranslatable:
                 raise
-            except Exception as error:  # the code of a claim may not be made for symbols
+            except (Exception, SystemExit) as error:  # the code of a claim may not be made for symbols
                 raise Untranslatable(f"the instance cannot be made of symbols: {error}") from error
         if len(waiting) + len(asked) - len(answers) >= most:
             raise Untranslatable(f"more than {most} paths")

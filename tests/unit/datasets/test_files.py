@@ -36,6 +36,8 @@ def test_an_array_comes_back_read_only(tmp_path: Path, suffix: str) -> None:
         (b"\x00\x00\x08\x00", "must have the length of each of its 0 axes"),
         (idx(CUBE)[:12], "must have the length of each of its 3 axes, got 12 bytes"),
         (idx(CUBE)[:-1], r"must have 24 bytes of data for its shape \(2, 3, 4\), got 23"),
+        (b"\x00\x00\x08\x64" + 100 * b"\x00\x00\x00\x01" + b"\x00", "got 100 axes"),
+        (b"\x00\x00\x08\x04" + 3 * b"\xff\xff\xff\xff" + 4 * b"\x00", "got 4 axes"),
         (idx(CUBE) + b"\x00", r"must have 24 bytes of data for its shape \(2, 3, 4\), got 25"),
     ],
 )

@@ -163,12 +163,13 @@ def test_a_process_that_is_killed_loses_nothing_that_was_finished(file: Path, mo
     assert swept(file)[1] == 2  # lack of memory is worth another try
 
 
+@pytest.mark.parametrize("kind", [IndexError, SystemExit])
 def test_an_unexpected_error_costs_one_run_and_is_kept_with_its_traceback(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[BaseException], file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(experiment: Any, *, seed: int, **options: Any) -> Any:
         if seed == 2:
-            raise IndexError("list index\nout of range")
+            raise kind("list index\nout of range")
         return simulate(experiment, seed=seed, **options)
 
     from fltheory.simulation import engines
@@ -182,7 +183,7 @@ def test_an_unexpected_error_costs_one_run_and_is_kept_with_its_traceback(
     for run in failed:
         assert run.status == "failed"
         first, *rest = run.error.splitlines()
-        assert re.search(r"test_store.py:\d+: IndexError: list index out of range$", first)
+        assert re.search(rf"test_store.py:\d+: {kind.__name__}: list index out of range$", first)
         assert rest[0] == "Traceback (most recent call last):"
         assert "in broken" in run.error
 
