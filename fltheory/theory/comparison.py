@@ -15,7 +15,7 @@ from sympy.core.relational import GreaterThan, StrictGreaterThan
 from fltheory._internal import arguments
 from fltheory._internal.arguments import Floats
 from fltheory.bounds.algebra import BigO, needed_by
-from fltheory.bounds.claim import Claim, Form, Kind
+from fltheory.bounds.claim import Claim, Form, Kind, Rejected
 from fltheory.bounds.definitions import definitions, used
 from fltheory.bounds.observation import Facts, Observation, Requirement
 from fltheory.bounds.papers import labelled
@@ -265,14 +265,15 @@ def _beside(
             left, right = _sides(form, env, "")
             low, right_low = _sides(form, env, "low")
             high, right_high = _sides(form, env, "high")
-    except ZeroDivisionError as error:
+    except (ZeroDivisionError, Rejected) as error:
         failed = "".join(f"; {one.name} ({one.value})" for one in met if not one.met)
-        raise NotApplicable(f"the statement divides by what is 0 here: {_zeros(form, env)}{failed}") from error
+        by = _denominators(form, env) or ", ".join(sorted(_zeros(env)))
+        raise NotApplicable(f"the statement divides by what is 0 here: {by}{failed}") from error
     if not np.all(np.isfinite(right)):
         round_ = int(np.argmin(np.isfinite(right))) + 1
-        met.append(
-            Requirement("the right-hand side is finite", False, f"it is {right[round_ - 1]:g} in round {round_}")
-        )
+        by = _denominators(form, env)
+        value = f"it is {right[round_ - 1]:g} in round {round_}{f', divided by {by} = 0' if by else ''}"
+        met.append(Requirement("the right-hand side is finite", False, value))
     rounds, axis = np.arange(1.0, len(left) + 1.0), ROUND
     if len(left) == 1:  # a statement about the end of the run
         rounds = np.full(1, float(experiment.rounds))
@@ -416,12 +417,14 @@ def _conditions(claim: Claim, form: Form, env: Mapping[str, Any]) -> list[Requir
     return found
 
 
-def _zeros(form: Form, env: Mapping[str, Any]) -> str:
-    """Return the constants that are 0 and stand in a denominator; all that are 0 if they are hidden in definitions."""
-    zero = {name for name in env if np.ndim(_mean(env[name])) == 0 and not callable(env[name]) and not _mean(env[name])}
+def _denominators(form: Form, env: Mapping[str, Any]) -> str:
+    """Return the constants that are 0 and stand in a denominator."""
     powers = {power for part in form.parts() for power in part.atoms(sp.Pow) if power.exp.could_extract_minus_sign()}
-    below = {name for power in powers for name in needed_by(power.base)} & zero
-    return ", ".join(sorted(below or zero))
+    return ", ".join(sorted({name for power in powers for name in needed_by(form.unfolded(power.base))} & _zeros(env)))
+
+
+def _zeros(env: Mapping[str, Any]) -> set[str]:
+    return {name for name in env if np.ndim(_mean(env[name])) == 0 and not callable(env[name]) and not _mean(env[name])}
 
 
 def _sides(form: Form, env: Mapping[str, Any], side: str) -> tuple[Floats, Floats]:

@@ -281,10 +281,13 @@ def test_an_interrupted_run_takes_over_what_was_finished(three: Path, monkeypatc
     assert len(first) == 3
     begun: list[str] = []
 
+    class Killed(BaseException):
+        pass
+
     def dies(experiment: Any, **options: Any) -> Trajectories:
         begun.append(experiment.algorithm.name)
         if len(begun) == 3:
-            raise SystemExit  # ends at once, as by a signal: nothing is written any more
+            raise Killed  # ends at once, as by a signal: nothing is written any more
         return original(experiment, **options)
 
     def counts(experiment: Any, **options: Any) -> Trajectories:
@@ -292,7 +295,8 @@ def test_an_interrupted_run_takes_over_what_was_finished(three: Path, monkeypatc
         return original(experiment, **options)
 
     monkeypatch.setattr(fltheory.simulation.engines, "simulate", dies)
-    invoke("run", "three.toml", "--quiet")
+    with pytest.raises(Killed):
+        invoke("run", "three.toml", "--quiet")
     assert len(begun) == 3, "a complete run is run again"
     assert (folder / "unfinished.json").exists()
     monkeypatch.setattr(fltheory.simulation.engines, "simulate", counts)
@@ -307,7 +311,8 @@ def test_an_interrupted_run_takes_over_what_was_finished(three: Path, monkeypatc
         assert all(np.array_equal(old[curve], new[curve]) for curve in old.files)
     monkeypatch.setattr(fltheory.simulation.engines, "simulate", dies)
     begun.clear()
-    invoke("run", "three.toml", "--quiet")
+    with pytest.raises(Killed):
+        invoke("run", "three.toml", "--quiet")
     begun.clear()
     monkeypatch.setattr(fltheory.simulation.engines, "simulate", counts)
     assert invoke("run", "three.toml", "--quiet", "--seed", "77").exit_code == 0

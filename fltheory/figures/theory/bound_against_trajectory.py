@@ -32,7 +32,7 @@ from fltheory.bounds.papers import labelled
 from fltheory.bounds.space import Integer
 from fltheory.figures.bound_curves import LEVEL, curves_of
 from fltheory.figures.study import Data, Study
-from fltheory.figures.style import COLOURS, COLUMN, POINTS, STYLES, dress, panels, short
+from fltheory.figures.style import COLOURS, COLUMN, POINTS, STYLES, dress, panels, power_of_ten, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,9 +196,10 @@ def _ticks(place: Axes) -> None:
     )
 
     first, last = place.get_xlim()
-    digits = (1, 2, 5) if last < 300 * first else (1,)
+    long = last >= 300 * first
+    digits = (1,) if long else (1, 2, 5)
     place.xaxis.set_major_locator(FixedLocator([digit * 10**power for power in range(8) for digit in digits]))
-    place.xaxis.set_major_formatter(FuncFormatter(short))
+    place.xaxis.set_major_formatter(FuncFormatter(power_of_ten if long else short))
     low, high = place.get_ylim()
     if high < 100 * low:
         narrow = high < 6 * low

@@ -21,7 +21,7 @@ def test_real_numbers_of_every_kind_are_read(tmp_path, numbers):
 )
 def test_arrays_of_something_else_are_refused(tmp_path, other):
     np.savez(tmp_path / "x.npz", good=np.ones(2), bad=other)
-    with pytest.raises(InvalidParameter, match=r"x\.npz: is no \.npz file of numbers.*'bad' is of type"):
+    with pytest.raises(InvalidParameter, match=r"x\.npz: is not an \.npz file of numbers.*'bad' is of type"):
         read_arrays(tmp_path / "x.npz")
 
 

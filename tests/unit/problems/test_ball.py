@@ -236,7 +236,7 @@ def test_what_is_no_ball_is_refused() -> None:
 
 def test_problems_without_the_ability_say_so() -> None:
     class Bare:
-        pass
+        num_clients, dim, objective = 1, 3, None
 
     with pytest.raises(NotApplicable, match="constants on a ball are not known for Bare"):
         constants_on_ball(Bare(), 1.0)  # type: ignore[arg-type]
