@@ -16,7 +16,7 @@ from fltheory.bounds.claim import Citation, Claim, Form, Instances, Kind, Reject
 from fltheory.bounds.functions import Kinked
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Choice, Integer, Params, Real, Space
-from fltheory.validation.proof import provers, quadratic, worst_case
+from fltheory.validation.proof import inner_products, provers, quadratic
 from fltheory.validation.proof.certificate import Certificate, Hypotheses
 from fltheory.validation.proof.function_classes import any_functions
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
@@ -271,13 +271,13 @@ def test_constants_beside_coordinates_need_one_dimension() -> None:
 def test_a_constant_is_no_vector_and_is_not_added_to_one() -> None:
     """In more dimensions nobody knows what it would be; zero is the zero vector, and one dimension has numbers."""
     v, w = sp.symbols("v w")
-    made = worst_case._Polynomials([v, w, sp.Symbol("unit")], 3, alone=False)
+    made = inner_products.Polynomials([v, w, sp.Symbol("unit")], 3, alone=False)
     assert made.vector(2 * v - w) == 2 * made.vector(v) - made.vector(w)
     assert not made.vector(sp.Integer(0))
     for refused, words in ((sp.Integer(3), "a constant where a vector is"), (v + 1, "a constant is added to a vector")):
         with pytest.raises(Untranslatable, match=words):
             made.vector(refused)
-    alone = worst_case._Polynomials([v, w, sp.Symbol("unit")], 3, alone=True)
+    alone = inner_products.Polynomials([v, w, sp.Symbol("unit")], 3, alone=True)
     assert alone.vector(v + 1) == alone.vector(v) + 1
 
 

@@ -12,7 +12,7 @@ import sympy as sp
 
 from fltheory.bounds.functions import Kinked
 from fltheory.bounds.space import Integer, Real, Space
-from fltheory.validation.proof import quadratic, worst_case
+from fltheory.validation.proof import class_cases, inner_products, quadratic
 from fltheory.validation.proof.function_classes import Answers, any_functions
 from fltheory.validation.proof.sequent import Fact, Sign, ring_of
 from fltheory.validation.proof.translate import Untranslatable
@@ -44,7 +44,7 @@ def test_what_a_hypothesis_says_of_products() -> None:
     u, v, n = ring.gens
 
     def said(polynomial: Any, sign: Sign) -> list[Fact]:
-        return worst_case._consequences(Fact(polynomial, sign), sp.Le(0, 1, evaluate=False), 2)
+        return inner_products.consequences(Fact(polynomial, sign), sp.Le(0, 1, evaluate=False), 2)
 
     assert said(u - v, Sign.ZERO) == [Fact(u**2 - u * v, Sign.ZERO), Fact(u * v - v**2, Sign.ZERO)]
     assert said(u - v, Sign.NONNEGATIVE) == []
@@ -59,7 +59,7 @@ def test_goals_about_vectors_become_goals_about_products() -> None:
     u, v = sp.symbols("u v")
 
     def goals(relation: Any) -> list[Fact]:
-        found = worst_case._sequents([], [], [relation], Answers(), [u, v], alone=False)
+        found = inner_products.sequents([], [], [relation], Answers(), [u, v], alone=False)
         return [sequent.goal for sequent in found]
 
     ring = ring_of(["u", "v"])
@@ -73,7 +73,7 @@ def test_goals_about_vectors_become_goals_about_products() -> None:
     with pytest.raises(Untranslatable, match="a relation between coordinates"):
         goals(sp.Le(u, v, evaluate=False))
     with pytest.raises(Untranslatable, match="the code compares coordinates"):
-        list(worst_case._sequents([sp.Gt(u, v, evaluate=False)], [], [], Answers(), [u, v], alone=False))
+        list(inner_products.sequents([sp.Gt(u, v, evaluate=False)], [], [], Answers(), [u, v], alone=False))
     with pytest.raises(Untranslatable, match="not linear in inner products"):
         goals(sp.Le(u * v * u, 1, evaluate=False))
 
@@ -81,13 +81,13 @@ def test_goals_about_vectors_become_goals_about_products() -> None:
 def test_vectors_have_a_last_axis_without_direction() -> None:
     made = {"d": Integer(1, 2), "x": Real(-3, 3, shape=("d",)), "y": Real(-1, 1, shape=(2, "d"))}
     none = {"left": Real(-1, 1, shape=(1, "d")), "w": Real(0, 3, shape=("d",)), "z": Real(-1, 1, shape=("d", 2))}
-    assert worst_case._vectors(Space({**made, **none})) == ["x", "y"]
-    assert worst_case._vectors(Space({"n": Integer(1, 2), "x": Real(-3, 3, shape=("n",))})) == []
+    assert class_cases.vector_names(Space({**made, **none})) == ["x", "y"]
+    assert class_cases.vector_names(Space({"n": Integer(1, 2), "x": Real(-3, 3, shape=("n",))})) == []
 
 
 def test_parameters_are_round_numbers_within_their_ranges() -> None:
     def inside(low: float, high: float, share: str, log: bool = False) -> Fraction:
-        return worst_case._inside(Real(low, high, log=log), Fraction(share))
+        return class_cases.inside(Real(low, high, log=log), Fraction(share))
 
     assert [inside(0, 4, share) for share in ("1", "1/2", "1/4")] == [4, 2, 1]
     assert [inside(0, 3, share) for share in ("1/2", "1/4")] == [Fraction(3, 2), Fraction(3, 4)]
@@ -105,7 +105,7 @@ def test_squares_of_roots_and_norms() -> None:
     y, z = sp.symbols("y z")
 
     def squared(expression: Any, alone: bool = False) -> Any:
-        return worst_case._squared(expression, alone=alone)
+        return inner_products.squared(expression, alone=alone)
 
     assert squared(3 * sp.sqrt(y)) == 9 * y
     assert squared(sp.Pow(y, sp.Rational(3, 2))) == y**3
@@ -115,15 +115,15 @@ def test_squares_of_roots_and_norms() -> None:
     assert squared(sp.Abs(y), alone=True) == y**2
     for other in (-sp.sqrt(y), y, sp.Abs(y), y * sp.sqrt(z), sp.sqrt(y) + 1, sp.Pow(y, sp.Rational(1, 3)), y**2):
         assert squared(other) is None
-    assert worst_case._roots(sp.sqrt(y))
-    assert worst_case._roots(sp.Abs(y))
-    assert not worst_case._roots(y**2 + 1)
+    assert inner_products.has_roots(sp.sqrt(y))
+    assert inner_products.has_roots(sp.Abs(y))
+    assert not inner_products.has_roots(y**2 + 1)
 
 
 def test_relations_between_roots_and_others_as_facts() -> None:
     y, z = sp.symbols("y z")
-    made = worst_case._Polynomials([y, z], 0, alone=False)
-    ring, read = made.ring, functools.partial(worst_case._fact, made=made)
+    made = inner_products.Polynomials([y, z], 0, alone=False)
+    ring, read = made.ring, functools.partial(inner_products.read_fact, made=made)
     assert read(sp.Le(sp.sqrt(y), 3, evaluate=False)) == Fact(ring.from_expr(9 - y), Sign.NONNEGATIVE)
     assert read(sp.Gt(y, 3, evaluate=False)) == Fact(ring.from_expr(y - 3), Sign.NONNEGATIVE)
     assert read(sp.Lt(y, z, evaluate=False)) == Fact(ring.from_expr(z - y), Sign.NONNEGATIVE)
@@ -167,14 +167,14 @@ def test_classes_have_two_slopes_that_are_numbers(left: Any, right: Any, message
 def test_norms_that_are_not_claimed_to_vanish_stay_norms() -> None:
     y, z = sp.symbols("y z")
     norms = sp.sqrt(y**2) + 2 * sp.sqrt(z)
-    assert list(worst_case._without_norms(sp.Eq(norms, 0, evaluate=False))) == [
+    assert list(inner_products.without_norms(sp.Eq(norms, 0, evaluate=False))) == [
         sp.Eq(y, 0, evaluate=False), sp.Eq(z, 0, evaluate=False)
     ]  # fmt: skip
     for other in (
         sp.Ge(norms, 0, evaluate=False), sp.Le(norms, 0, evaluate=False), sp.Eq(norms, 1, evaluate=False),
         sp.Eq(sp.sqrt(y) - sp.sqrt(z), 0, evaluate=False), sp.Eq(y + sp.sqrt(z), 0, evaluate=False),
     ):  # fmt: skip
-        assert list(worst_case._without_norms(other)) == [other]
+        assert list(inner_products.without_norms(other)) == [other]
 
 
 def test_functions_of_several_coordinates_are_refused() -> None:
