@@ -28,7 +28,8 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["data", *(str(argument) for argument in arguments)])
 
 
-def test_data_sets_are_listed_with_where_they_are_and_how_to_get_them() -> None:
+def test_data_sets_are_listed_with_where_they_are_and_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # wide enough for every command in one line
     done = run("--directory", FASHION)
     assert done.exit_code == 0, done.output
     lines = {line.split()[0]: " ".join(line.split()) for line in done.stdout.splitlines() if line.strip()}
