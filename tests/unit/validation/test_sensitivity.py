@@ -348,7 +348,9 @@ def test_what_is_shipped_fails_without_the_term_today(id_):
         if not (isinstance(source, Instances) and source.rational):
             continue
         points = known_terms.points(made, form)
-        if any(np.ndim(value) == 0 and isinstance(value, int) and value > 50 for one in points for value in one.values()):
+        if any(
+            np.ndim(value) == 0 and isinstance(value, int) and value > 50 for one in points for value in one.values()
+        ):
             continue
         stored = {(one["place"], one["term"]): one for one in known_terms.of(id_, form.variant)}
         again = examine(made, form, memory={}, seen=(), given=points, budget=0, seed=0, prove=False) if points else ()
