@@ -221,7 +221,7 @@ def attempt(
             proved, parts = _settled(prover, form, hypotheses, scopes, now + (end - now) / (len(able) - place))
         except Untranslatable:
             continue
-        about = _about(prover, form, hypotheses, proved)
+        about = _about(prover, ((scope, prover.problems(form, hypotheses, scope)) for scope in proved))
         if about and len(proved) >= prover.required(scopes):
             if prover.strength is not Strength.PROVED and refuted(form, hypotheses):
                 return None
@@ -330,18 +330,20 @@ def replay(certificate: Certificate, form: Form, hypotheses: Hypotheses, *, seco
         return "the certificate has too few cases"
     if list(certificate.scope) != [dict(scope) for scope in allowed[: len(certificate.scope)]]:
         return "the certificate is about other sizes"
+    made: list[list[Sequent]] = []
     for scope, parts in zip(certificate.scope, certificate.parts, strict=True):
         try:
             problems = prover.problems(form, hypotheses, scope)
         except Untranslatable as error:
             return str(error)
+        made.append(problems)
         if len(problems) != len(parts):
             return "the certificate is about other problems"
         for problem, part in zip(problems, parts, strict=True):
             why = _refused(problem, part, prover.means, seconds)
             if why:
                 return why
-    about = _about(prover, form, hypotheses, list(certificate.scope))
+    about = _about(prover, zip(certificate.scope, made, strict=True))
     if not about:
         return "the hypotheses contradict each other"
     if certificate.words != prover.words(form, hypotheses, about):
@@ -349,11 +351,10 @@ def replay(certificate: Certificate, form: Form, hypotheses: Hypotheses, *, seco
     return ""
 
 
-def _about(prover: Prover, form: Form, hypotheses: Hypotheses, scopes: Sequence[Scope]) -> list[Scope]:
+def _about(prover: Prover, cases: Iterable[tuple[Scope, Sequence[Sequent]]]) -> list[Scope]:
     """Return the cases of a certificate in which hypotheses do not contradict each other: what it is about."""
-    if prover.means != "polynomial":
-        return list(scopes)  # each has an instance
-    return [scope for scope in scopes if not vacuous(prover.problems(form, hypotheses, scope))]
+    known_to_be_possible = prover.means != "polynomial"  # each has an instance
+    return [scope for scope, problems in cases if known_to_be_possible or not vacuous(problems)]
 
 
 def _refused(problem: Sequent, part: Mapping[str, Any], means: str, seconds: float) -> str:
