@@ -23,7 +23,8 @@ import sympy as sp
 from sympy.core.relational import Equality, Relational
 
 from fltheory.validation.proof.function_classes import Answers
-from fltheory.validation.proof.root_sums import root_sum, rooted
+from fltheory.validation.proof.parts import rooted
+from fltheory.validation.proof.root_sums import root_sum
 from fltheory.validation.proof.translate import Untranslatable
 
 PLACES = 2

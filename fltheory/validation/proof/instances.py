@@ -23,6 +23,7 @@ from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Real, S
 from fltheory.validation.evaluate import defined, sides_at
 from fltheory.validation.proof import expand
 from fltheory.validation.proof.intervals import Interval, decided, enclosure
+from fltheory.validation.proof.parts import of_kinds
 from fltheory.validation.proof.translate import Untranslatable
 
 MOST_PATHS = 64
@@ -273,7 +274,7 @@ def _end(number: float) -> sp.Rational:
 
 def _renamed(relation: Relational, names: dict[Any, Any]) -> Relational:
     # Whole numbers may be floats even where everything is exact: an empty product is 1.0.
-    whole = {n: sp.Integer(int(n)) for n in relation.atoms(sp.Float) if float(n).is_integer()}
+    whole = {n: sp.Integer(int(n)) for n in of_kinds(relation, sp.Float) if float(n).is_integer()}
     sides = (side.xreplace({**names, **whole}) for side in relation.args)
     return relation.func(*sides, evaluate=False)
 

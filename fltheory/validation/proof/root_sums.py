@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import sympy as sp
 from sympy.core.relational import Relational
 
+from fltheory.validation.proof.parts import rooted
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 
 HALF = sp.Rational(1, 2)
@@ -81,17 +82,6 @@ def _square_of_root(term: Any) -> Any:
     if power == 1:
         return factor**2
     return factor**2 * power.base if isinstance(power, sp.Pow) and power.exp == HALF else None
-
-
-def rooted(expression: Any) -> bool:
-    """Return whether there are roots of what is not a number."""
-    waiting = [expression]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, sp.Pow) and not one.exp.is_Integer and one.free_symbols:
-            return True
-        waiting.extend(one.args)
-    return False
 
 
 class Multiples:
