@@ -140,6 +140,8 @@ def _without_roots(
     relations: Sequence[Relational], domains: Mapping[sp.Symbol, Domain]
 ) -> tuple[list[Relational], dict[sp.Symbol, Domain]]:
     """Return relations without roots, the defining equations of new symbols first, and the domains with those."""
+    if all(map(_rational, relations)):
+        return [_plain(relation) for relation in relations], dict(domains)
     current = [_pulled(relation, domains) for relation in relations]
     domain = dict(domains)
     taken = {symbol.name for relation in current for symbol in relation.free_symbols}
@@ -180,7 +182,7 @@ def _new(name: str, taken: set[str]) -> str:
 
 
 def _rational(expression: Any) -> bool:
-    return all(power.exp.q == 1 for power in of_kinds(expression, sp.Pow))
+    return not any(isinstance(one, sp.Pow) and one.exp.q > 1 for one in nodes(expression))
 
 
 def _swapped(relation: Relational, swap: Mapping[Any, Any]) -> Relational:
@@ -190,6 +192,8 @@ def _swapped(relation: Relational, swap: Mapping[Any, Any]) -> Relational:
 def _plain(made: Any) -> Any:
     """Return an expression whose symbols carry no assumptions."""
     names = {symbol: sp.Symbol(symbol.name) for symbol in made.free_symbols}
+    if all(symbol == plain for symbol, plain in names.items()):
+        return made
     if isinstance(made, Relational):
         return _swapped(made, names)
     return made.xreplace(names)
