@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -159,10 +159,10 @@ def _expect(value: Callable[[int], Any], chance: Any) -> Any:
     return sum((chance[o] * value(o) for o in range(1, len(chance))), start=chance[0] * value(0))
 
 
-def _total(term: Callable[[int], Any], low: Any, high: Any) -> Any:
+def _total(term: Callable[[int], Any], low: Any, high: Any, add: Callable[[Iterable[Any]], Any] = sum) -> Any:
     """Return a sum; ends that are arrays give an array of sums."""
     if not (isinstance(low, np.ndarray) or isinstance(high, np.ndarray)):
-        return sum(map(term, range(int(low), int(high) + 1)))
+        return add(map(term, range(int(low), int(high) + 1)))
     first, last = np.broadcast_arrays(np.asarray(low, dtype=int), np.asarray(high, dtype=int))
     out: Any = np.zeros(first.shape)
     for i in range(int(first.min(initial=0)), int(last.max(initial=-1)) + 1):
@@ -217,6 +217,8 @@ _SAME = 1e-9
 """Relative difference of numbers that count as equal."""
 
 _FLOAT: dict[str, Any] = {
+    "_expect": _expect,
+    "_total": _total,
     "_ratio": lambda p, q: p / q,
     "_inverse": lambda x: 1.0 / x,
     "_power": _float_power,
@@ -244,6 +246,8 @@ _LARGE = 128
 """Bits of numbers whose prime factors take long to find."""
 
 _EXACT: dict[str, Any] = {
+    "_expect": lambda value, chance: _exact_sum(chance[o] * value(o) for o in range(len(chance))),
+    "_total": lambda term, low, high: _total(term, low, high, _exact_sum),
     "_ratio": sp.Rational,
     "_inverse": lambda x: 1 / sp.sympify(x),
     "_power": lambda x, n: sp.sympify(x) ** n,
@@ -267,11 +271,17 @@ _EXACT: dict[str, Any] = {
     "_e": sp.E,
 }
 
-_BOTH: dict[str, Any] = {"_at": _at, "_expect": _expect, "_total": _total, "_identity": lambda x: x}
+_BOTH: dict[str, Any] = {"_at": _at, "_identity": lambda x: x}
+
+
+def _exact_sum(terms: Iterable[Any]) -> Any:
+    """Return a sum; one that grows term by term would be sorted by SymPy as often as it has terms."""
+    several = list(terms)
+    return sp.Add(*several) if all(isinstance(term, sp.Expr) for term in several) else sum(several)
 
 
 def _exact_inner(u: Any, v: Any) -> Any:
-    return sum((a * b for a, b in zip(np.ravel(u), np.ravel(v), strict=True)), start=sp.Integer(0))
+    return _exact_sum(sp.sympify(a * b) for a, b in zip(np.ravel(u), np.ravel(v), strict=True))
 
 
 def _exact_root(x: sp.Expr) -> sp.Expr:

@@ -13,6 +13,8 @@ second run, so that nothing can depend on which side of a kink is steep.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +23,7 @@ import sympy as sp
 from sympy.core.relational import Equality, Relational
 
 from fltheory.validation.proof.function_classes import Answers
+from fltheory.validation.proof.parts import rooted
 from fltheory.validation.proof.root_sums import root_sum
 from fltheory.validation.proof.translate import Untranslatable
 
@@ -47,14 +50,14 @@ class Twins:
 
     def __init__(self, twins: Mapping[sp.Symbol, sp.Symbol], numbers: Sequence[sp.Symbol]) -> None:
         rng = random.Random(20261119)
-        self._at: list[tuple[dict[Any, Any], ...]] = []
+        self._at: list[tuple[Place, ...]] = []
         for _ in range(PLACES):
             shared = {number: _some(rng) for number in numbers}
             first = {symbol: _some(rng) for symbol in twins}
             second = {symbol: _some(rng) for symbol in twins}
             both = first | {twin: second[symbol] for symbol, twin in twins.items()}
             nought = dict.fromkeys(twins, sp.Integer(0))
-            self._at.append(tuple(shared | one for one in (first, second, nought, both)))
+            self._at.append(tuple(Place(shared | one) for one in (first, second, nought, both)))
 
     def alike(self, along: Sequence[Relational], plane: Sequence[Relational]) -> bool:
         """Return whether the relations of one statement are as they have to be."""
@@ -69,12 +72,17 @@ class Twins:
         """Return whether a relation between numbers is linear in inner products."""
         if _kind(one) != _kind(other):
             return False
+        with contextlib.suppress(_Irrational):  # what is rational has no roots and no maximum: there is one part
+            return all(
+                first.gap(one) + second.gap(one) - nought.gap(one) == both.gap(other)
+                for first, second, nought, both in self._at
+            )
         parts, others = _parts(one), _parts(other)
+        if len(parts) != len(others):
+            return False
         for first, second, nought, both in self._at:
-            if len(parts) != len(others):
-                return False
-            expected = [_value(p, first) + _value(p, second) - _value(p, nought) for p in parts]
-            if not _same(expected, [_value(p, both) for p in others]):
+            expected = [first.value(p) + second.value(p) - nought.value(p) for p in parts]
+            if not _same(expected, [both.value(p) for p in others]):
                 return False
         return True
 
@@ -82,12 +90,66 @@ class Twins:
         """Return whether a relation between vectors says the same of either coordinate."""
         if not _kind(one) == _kind(first) == _kind(second):
             return False
+        with contextlib.suppress(_Irrational):
+            return all(
+                left.gap(one) == both.gap(first) and right.gap(one) == both.gap(second)
+                for left, right, _, both in self._at
+            )
         part, *others = (high - low for low, high in map(_sides, (one, first, second)))
         return all(
-            _same([_value(part, here)], [_value(another, both)])
+            _same([here.value(part)], [both.value(another)])
             for left, right, _, both in self._at
             for here, another in zip((left, right), others, strict=True)
         )
+
+
+class _Irrational(Exception):
+    """A value that is not made of rational numbers by sums, products and whole powers."""
+
+
+class Place:
+    """Rational numbers for symbols, and what expressions are there.
+
+    Parameters
+    ----------
+    at
+        The number for each symbol.
+    """
+
+    def __init__(self, at: Mapping[Any, Any]) -> None:
+        self._at = at
+        self._known = {symbol: sp.QQ(number.p, number.q) for symbol, number in at.items()}
+
+    def gap(self, relation: Relational) -> Any:
+        """Return the larger side less the smaller one, a number of ``sympy.QQ``; raises for anything else."""
+        low, high = _sides(relation)
+        return self._rational(high) - self._rational(low)
+
+    def value(self, expression: Any) -> Any:
+        """Return the value of an expression, as SymPy has it."""
+        found = sp.sympify(expression).xreplace(self._at)
+        if found.free_symbols:
+            raise Untranslatable("a parameter that shapes functions is in a relation")
+        return found
+
+    def _rational(self, expression: Any) -> Any:
+        known = self._known.get(expression)
+        if known is None:
+            known = self._known[expression] = self._made(expression)
+        return known
+
+    def _made(self, expression: Any) -> Any:
+        if isinstance(expression, sp.Rational):
+            return sp.QQ(expression.p, expression.q)
+        if isinstance(expression, sp.Add):
+            return sum(map(self._rational, expression.args))
+        if isinstance(expression, sp.Mul):
+            return math.prod(map(self._rational, expression.args))
+        if isinstance(expression, sp.Pow) and expression.exp.is_Integer:
+            base = self._rational(expression.base)
+            if base or expression.exp >= 0:
+                return base ** int(expression.exp)
+        raise _Irrational
 
 
 def same_answers(along: Answers, plane: Answers) -> bool:
@@ -108,13 +170,6 @@ def _asked(item: tuple[Any, Any]) -> Any:
 
 def _some(rng: random.Random) -> sp.Rational:
     return sp.Rational(rng.choice((-1, 1)) * rng.randint(2, 40), 7)
-
-
-def _value(expression: Any, at: Mapping[Any, Any]) -> Any:
-    found = sp.sympify(expression).xreplace(at)
-    if found.free_symbols:
-        raise Untranslatable("a parameter that shapes functions is in a relation")
-    return found
 
 
 def _same(ones: Sequence[Any], others: Sequence[Any]) -> bool:
@@ -153,14 +208,10 @@ def _parts(relation: Relational) -> list[Any]:
 
 
 def _difference(low: Any, high: Any) -> Any:
-    if not (_rooted(low) or _rooted(high)):
+    if not (rooted(low) or rooted(high)):
         return high - low
     numbers = all(not side.free_symbols or _product(side) for side in (low, high))
     return high**2 - low**2 if numbers else high - low
-
-
-def _rooted(side: Any) -> bool:
-    return any(power.free_symbols and not power.exp.is_Integer for power in side.atoms(sp.Pow))
 
 
 def _product(side: Any) -> bool:

@@ -20,6 +20,7 @@ import sympy as sp
 from sympy.core.relational import Relational
 
 from fltheory.bounds.quantities import Domain
+from fltheory.validation.proof.parts import of_kinds
 
 DEGREES = (1, 3, 5)
 """Degrees of the Taylor polynomials, all odd."""
@@ -33,7 +34,7 @@ def without_exponentials(relations: Sequence[Relational]) -> tuple[list[Relation
     >>> print(first, last, list(domains), sep="; ")
     exponential_1 >= x + 1; exponential_1**(-2) <= 1/exponential_1; [exponential_1]
     """
-    powers = sorted(set().union(*(relation.atoms(sp.exp) for relation in relations)), key=sp.default_sort_key)
+    powers = sorted(set().union(*(of_kinds(relation, sp.exp) for relation in relations)), key=sp.default_sort_key)
     if not powers:
         return list(relations), {}
     groups: dict[Any, dict[Any, Any]] = {}

@@ -16,6 +16,7 @@ from sympy.core.relational import Equality, Relational
 
 from fltheory.validation.proof.constants import below
 from fltheory.validation.proof.function_classes import Answers
+from fltheory.validation.proof.parts import has_kinds, nodes, of_kinds, rooted
 from fltheory.validation.proof.polynomials import Converter, NotPolynomial, longer
 from fltheory.validation.proof.root_sums import Multiples, root_sum
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
@@ -87,8 +88,8 @@ def _stronger(relation: Relational) -> Relational:
         return relation
     rest = relation.rhs - relation.lhs if isinstance(relation, sp.Le) else relation.lhs - relation.rhs
     # Roots of what is not a number are dealt with by squaring both sides.
-    numbers = [n for n in rest.atoms(sp.Pow, sp.E.func) if not n.free_symbols and not n.is_Rational]
-    if not numbers or any(p.free_symbols and not p.exp.is_Integer for p in rest.atoms(sp.Pow)) or rest.has(sp.Abs):
+    numbers = [n for n in of_kinds(rest, sp.Pow, sp.E.func) if not n.free_symbols and not n.is_Rational]
+    if not numbers or rooted(rest) or has_kinds(rest, sp.Abs):
         return relation
     return sp.Ge(below(rest), 0, evaluate=False)
 
@@ -153,7 +154,9 @@ def read_fact(relation: Relational, *, made: Polynomials) -> Fact:
 
 def has_roots(expression: Any) -> bool:
     """Return whether an expression has roots or absolute values."""
-    return expression.has(sp.Abs) or any(not power.exp.is_Integer for power in expression.atoms(sp.Pow))
+    return any(
+        isinstance(one, sp.Abs) or (isinstance(one, sp.Pow) and not one.exp.is_Integer) for one in nodes(expression)
+    )
 
 
 def squared(expression: Any, *, alone: bool) -> Any:
@@ -199,7 +202,7 @@ class Polynomials:
 
     def part(self, expression: Any) -> Any:
         """Return the polynomial of an expression."""
-        whole = {n: sp.Integer(int(n)) for n in expression.atoms(sp.Float) if float(n).is_integer()}
+        whole = {n: sp.Integer(int(n)) for n in of_kinds(expression, sp.Float) if float(n).is_integer()}
         plain = expression.xreplace(whole) if whole else expression
         if longer([plain], MOST_TERMS):
             raise Untranslatable("a relation that is too long")

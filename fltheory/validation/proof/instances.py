@@ -23,6 +23,7 @@ from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Real, S
 from fltheory.validation.evaluate import defined, sides_at
 from fltheory.validation.proof import expand
 from fltheory.validation.proof.intervals import Interval, decided, enclosure
+from fltheory.validation.proof.parts import of_kinds
 from fltheory.validation.proof.translate import Untranslatable
 
 MOST_PATHS = 64
@@ -108,15 +109,17 @@ def paths(
     >>> [(str(result), [str(one) for one in asked]) for result, asked in paths(lambda: x if x > 1 else 1 - x)]
     [('x', ['x > 1']), ('1 - x', ['x <= 1'])]
     """
+    found: list[tuple[Any, list[Relational], list[bool]]] = []
     waiting: list[list[bool]] = [[]]
     count = 0
-    while waiting:
-        count += 1
-        if count > most:
-            raise Untranslatable(f"more than {most} paths")
-        answers = waiting.pop()
-        asked: list[Relational] = []
-        with _answering(asked, answers, ranges or {}):
+    comparisons = _Comparisons(ranges or {})
+    with comparisons.answered():  # once for all paths: SymPy has many classes, and each has to learn of it
+        while waiting:
+            count += 1
+            if count > most:
+                raise Untranslatable(f"more than {most} paths")
+            answers = waiting.pop()
+            asked = comparisons.begin(answers)
             try:
                 result = compute()
             except (Rejected, ZeroDivisionError):
@@ -125,56 +128,67 @@ def paths(
                 raise
             except (Exception, SystemExit) as error:  # the code of a claim may not be made for symbols
                 raise Untranslatable(f"the instance cannot be made of symbols: {error}") from error
-        if len(waiting) + len(asked) - len(answers) >= most:
-            raise Untranslatable(f"more than {most} paths")
-        new = range(len(answers), len(asked))
-        waiting += [[*answers, *([True] * (place - len(answers))), False] for place in new]
-        taken = [*answers, *([True] * (len(asked) - len(answers)))]
-        if result is not None:
-            # That two numbers differ is nothing that is used.
-            answered = [one if yes else one.negated for one, yes in zip(asked, taken, strict=True)]
-            yield result, tuple(one for one in answered if not isinstance(one, sp.Ne))
+            if len(waiting) + len(asked) - len(answers) >= most:
+                raise Untranslatable(f"more than {most} paths")
+            new = range(len(answers), len(asked))
+            waiting += [[*answers, *([True] * (place - len(answers))), False] for place in new]
+            if result is not None:
+                found.append((result, asked, [*answers, *([True] * (len(asked) - len(answers)))]))
+    for result, asked, taken in found:
+        # That two numbers differ is nothing that is used.
+        answered = [one if yes else one.negated for one, yes in zip(asked, taken, strict=True)]
+        yield result, tuple(one for one in answered if not isinstance(one, sp.Ne))
 
 
-@contextlib.contextmanager
-def _answering(asked: list[Relational], answers: list[bool], ranges: Mapping[sp.Symbol, Interval]) -> Iterator[None]:
-    """Let comparisons of symbols be answered: as listed, then yes; what was answered before stays."""
-    known: dict[Relational, bool] = {}
-    usual = Relational.__bool__
+class _Comparisons:
+    """Answers to comparisons of symbols along a path: as listed, then yes; what was answered before stays."""
 
-    def answer(relation: Relational) -> bool:
+    def __init__(self, ranges: Mapping[sp.Symbol, Interval]) -> None:
+        self._ranges = ranges
+        self.begin([])
+
+    def begin(self, answers: list[bool]) -> list[Relational]:
+        """Begin a path with given answers; return the list to which comparisons are added when they are asked."""
+        self._answers = answers
+        self._asked: list[Relational] = []
+        self._known: dict[Relational, bool] = {}
+        return self._asked
+
+    @contextlib.contextmanager
+    def answered(self) -> Iterator[None]:
+        """Let comparisons of symbols be answered meanwhile."""
+        usual = Relational.__bool__
+        Relational.__bool__ = Relational.__nonzero__ = lambda relation: self._holds(relation)
+        try:
+            with _comparing(self._vanishes):
+                yield
+        finally:
+            Relational.__bool__ = Relational.__nonzero__ = usual
+
+    def _holds(self, relation: Relational) -> bool:
         one = relation.canonical
         if one in (sp.true, sp.false):
             return bool(one == sp.true)
-        plain = decided(one, ranges)
+        plain = decided(one, self._ranges)
         if plain is not None:
             return plain
         opposite = one.negated.canonical
-        return asked_for(one, opposite)
+        return self._asked_for(one, opposite)
 
-    def asked_for(one: Relational, opposite: Relational) -> bool:
-        if one not in known:
-            if len(asked) >= DEEPEST:
-                raise Untranslatable(f"more than {DEEPEST} comparisons")
-            yes = answers[len(asked)] if len(asked) < len(answers) else True
-            asked.append(one)
-            known[one], known[opposite] = yes, not yes
-        return known[one]
-
-    def vanishes(difference: Any) -> bool:
-        found = enclosure(difference, ranges)
+    def _vanishes(self, difference: Any) -> bool:
+        found = enclosure(difference, self._ranges)
         if found is not None and not found[0] <= 0 <= found[1]:
             return False
-        return asked_for(sp.Eq(difference, 0, evaluate=False), sp.Ne(difference, 0, evaluate=False))
+        return self._asked_for(sp.Eq(difference, 0, evaluate=False), sp.Ne(difference, 0, evaluate=False))
 
-    Relational.__bool__ = answer
-    Relational.__nonzero__ = answer
-    try:
-        with _comparing(vanishes):
-            yield
-    finally:
-        Relational.__bool__ = usual
-        Relational.__nonzero__ = usual
+    def _asked_for(self, one: Relational, opposite: Relational) -> bool:
+        if one not in self._known:
+            if len(self._asked) >= DEEPEST:
+                raise Untranslatable(f"more than {DEEPEST} comparisons")
+            yes = self._answers[len(self._asked)] if len(self._asked) < len(self._answers) else True
+            self._asked.append(one)
+            self._known[one], self._known[opposite] = yes, not yes
+        return self._known[one]
 
 
 _OWN = ("sympy", "mpmath", "fltheory.validation")
@@ -273,7 +287,7 @@ def _end(number: float) -> sp.Rational:
 
 def _renamed(relation: Relational, names: dict[Any, Any]) -> Relational:
     # Whole numbers may be floats even where everything is exact: an empty product is 1.0.
-    whole = {n: sp.Integer(int(n)) for n in relation.atoms(sp.Float) if float(n).is_integer()}
+    whole = {n: sp.Integer(int(n)) for n in of_kinds(relation, sp.Float) if float(n).is_integer()}
     sides = (side.xreplace({**names, **whole}) for side in relation.args)
     return relation.func(*sides, evaluate=False)
 

@@ -106,10 +106,9 @@ def verified(sequent: Sequent, part: Mapping[str, Any]) -> bool:
         if weight < 0 and fact.sign is not Sign.ZERO:
             return False
         rest -= fact.polynomial * sp.QQ(weight.numerator, weight.denominator)
-    entries: dict[tuple[int, int], Fraction] = {}
-    for monomial, value in rest.terms():
+    entries: dict[tuple[int, int], Any] = {}
+    for monomial, number in rest.items():
         places = [n for n, power in enumerate(monomial) for _ in range(power)]
-        number = Fraction(int(value.numerator), int(value.denominator))
         if not places:
             if number < 0:
                 return False
@@ -118,16 +117,18 @@ def verified(sequent: Sequent, part: Mapping[str, Any]) -> bool:
         else:
             return False
     used = sorted({n for pair in entries for n in pair})
-    matrix = [[Fraction(0)] * len(used) for _ in used]
+    at = {n: i for i, n in enumerate(used)}
+    matrix = [[sp.QQ(0)] * len(used) for _ in used]
     for (a, b), number in entries.items():
-        i, j = used.index(a), used.index(b)
-        matrix[i][j] += number / 2
-        matrix[j][i] += number / 2
+        matrix[at[a]][at[b]] += number * sp.QQ(1, 2)
+        matrix[at[b]][at[a]] += number * sp.QQ(1, 2)
     return positive_semidefinite(matrix)
 
 
-def positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
+def positive_semidefinite(matrix: Sequence[Sequence[Any]]) -> bool:
     """Return whether a symmetric matrix of rationals has no negative eigenvalue, by elimination without rounding.
+
+    Numbers are those of ``sympy.QQ``, which are faster than fractions where python-flint is installed, or fractions.
 
     >>> positive_semidefinite([[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4)]])
     True
@@ -139,12 +140,12 @@ def positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
         pivot = rows[step][step]
         if pivot < 0 or (pivot == 0 and any(rows[step][step:])):
             return False
-        if pivot:
-            for below in range(step + 1, len(rows)):
-                factor = rows[below][step] / pivot
-                if factor:
-                    for column in range(step, len(rows)):
-                        rows[below][column] -= factor * rows[step][column]
+        others = [(column, entry) for column, entry in enumerate(rows[step]) if column > step and entry]
+        for place, (below, entry) in enumerate(others):
+            factor, changed = entry / pivot, rows[below]
+            # The matrix stays symmetric, so that its upper half is enough.
+            for column, number in others[place:]:
+                changed[column] -= factor * number
     return True
 
 

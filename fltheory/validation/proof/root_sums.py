@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import sympy as sp
 from sympy.core.relational import Relational
 
+from fltheory.validation.proof.parts import rooted
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 
 HALF = sp.Rational(1, 2)
@@ -46,16 +47,18 @@ def root_sum(relation: Relational) -> Sum | None:
     if not isinstance(relation, sp.Le | sp.Ge):
         return None
     low, high = (relation.rhs, relation.lhs) if isinstance(relation, sp.Ge) else (relation.lhs, relation.rhs)
+    if not (rooted(low) or rooted(high)):
+        return None
     terms = sp.Add.make_args(high - low)
     squares = [_square_of_sum(term) for term in terms]
     if sum(square is not None for square in squares) == 1:
         rest = sp.Add(*(term for term, square in zip(terms, squares, strict=True) if square is None))
         one, other = next(square for square in squares if square is not None)
-        return None if _rooted(rest) else Sum(rest, one, other)
+        return None if rooted(rest) else Sum(rest, one, other)
     roots = [_square_of_root(term) for term in terms]
     less = [_square_of_root(-term) for term in terms]
     positive, negative = ([root for root in several if root is not None] for several in (roots, less))
-    if len(terms) != 3 or (len(positive), len(negative)) != (2, 1) or not _rooted(high - low):
+    if len(terms) != 3 or (len(positive), len(negative)) != (2, 1) or not rooted(high - low):
         return None
     return Sum(-negative[0], *positive)
 
@@ -66,7 +69,7 @@ def _square_of_sum(term: Any) -> tuple[Any, Any] | None:
     if not (factor.is_Rational and factor > 0 and isinstance(power, sp.Pow) and power.exp == 2):
         return None
     parts = [_square_of_root(part) for part in sp.Add.make_args(power.base)]
-    if len(parts) != 2 or None in parts or not _rooted(power.base):
+    if len(parts) != 2 or None in parts or not rooted(power.base):
         return None
     return factor * parts[0], factor * parts[1]
 
@@ -79,11 +82,6 @@ def _square_of_root(term: Any) -> Any:
     if power == 1:
         return factor**2
     return factor**2 * power.base if isinstance(power, sp.Pow) and power.exp == HALF else None
-
-
-def _rooted(expression: Any) -> bool:
-    """Return whether there are roots of what is not a number."""
-    return any(power.free_symbols and not power.exp.is_Integer for power in expression.atoms(sp.Pow))
 
 
 class Multiples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -84,6 +85,11 @@ class Sequent:
 
 def ring_of(names: Iterable[str]) -> PolyRing:
     """Return polynomials in symbols of given names."""
+    return _ring(tuple(names))
+
+
+@functools.lru_cache(maxsize=256)
+def _ring(names: tuple[str, ...]) -> PolyRing:
     return PolyRing([sp.Symbol(name) for name in names], sp.QQ, sp.grlex)
 
 
@@ -92,8 +98,9 @@ def terms_of(polynomial: Any) -> list[tuple[Monomial, Any]]:
     return sorted(polynomial.terms(), reverse=True)
 
 
+@functools.lru_cache(maxsize=4096)
 def polynomial_text(polynomial: Any) -> str:
-    """Return a polynomial as text, terms in a fixed order."""
+    """Return a polynomial as text, terms in a fixed order; a hypothesis is one of many problems."""
     return " + ".join(f"{c}*{list(m)}" for m, c in terms_of(polynomial)) or "0"
 
 

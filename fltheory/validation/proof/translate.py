@@ -22,6 +22,7 @@ from fltheory.bounds.algebra import BigO, Pos
 from fltheory.bounds.quantities import Domain
 from fltheory.errors import FltheoryError
 from fltheory.validation.proof.exponentials import without_exponentials
+from fltheory.validation.proof.parts import has_kinds, nodes, of_kinds
 from fltheory.validation.proof.polynomials import Converter, NotPolynomial, divides, longer
 from fltheory.validation.proof.sequent import Fact, Sequent, Sign, ring_of
 
@@ -80,9 +81,9 @@ def _checked(relation: Any) -> Relational:
     """Return a relation whose sides are made of what can be translated."""
     if not isinstance(relation, Relational):
         raise Untranslatable(f"{relation} is no relation")
-    if relation.has(BigO):
+    if has_kinds(relation, BigO):
         raise Untranslatable("a rate is not a polynomial problem")
-    for node in sp.preorder_traversal(relation):
+    for node in nodes(relation):
         known = isinstance(node, (sp.Symbol, sp.Rational, sp.Add, sp.Mul, sp.Pow, sp.exp, Relational, *_SPLIT))
         if not known or isinstance(node, sp.IndexedBase | sp.Indexed):
             raise Untranslatable(f"{type(node).__name__} in {node}")
@@ -92,10 +93,10 @@ def _checked(relation: Any) -> Relational:
 
 
 def _with_few_cases(relation: Relational) -> Relational:
-    absolute = relation.atoms(sp.Abs)
+    absolute = of_kinds(relation, sp.Abs)
     if len(absolute) <= MOST_ABSOLUTE:
         return relation
-    inner = [piece for piece in absolute if not piece.args[0].has(sp.Abs)]
+    inner = [piece for piece in absolute if not has_kinds(piece.args[0], sp.Abs)]
     roots = {piece: sp.Pow(piece.args[0] ** 2, sp.Rational(1, 2), evaluate=False) for piece in inner}
     return _with_few_cases(_swapped(relation, roots))
 
@@ -105,8 +106,8 @@ def _with_few_cases(relation: Relational) -> Relational:
 
 def _cases(known: list[Relational], goal: Relational) -> Iterator[tuple[list[Relational], Relational]]:
     """Yield the problem without maxima, minima, absolute values and positive parts, case by case."""
-    pieces = set().union(*(relation.atoms(*_SPLIT) for relation in (*known, goal)))
-    inner = sorted((p for p in pieces if not any(a.has(*_SPLIT) for a in p.args)), key=sp.default_sort_key)
+    pieces = set().union(*(of_kinds(relation, *_SPLIT) for relation in (*known, goal)))
+    inner = sorted((p for p in pieces if not any(has_kinds(a, *_SPLIT) for a in p.args)), key=sp.default_sort_key)
     if not inner:
         yield known, goal
         return
@@ -139,11 +140,13 @@ def _without_roots(
     relations: Sequence[Relational], domains: Mapping[sp.Symbol, Domain]
 ) -> tuple[list[Relational], dict[sp.Symbol, Domain]]:
     """Return relations without roots, the defining equations of new symbols first, and the domains with those."""
+    if all(map(_rational, relations)):
+        return [_plain(relation) for relation in relations], dict(domains)
     current = [_pulled(relation, domains) for relation in relations]
     domain = dict(domains)
     taken = {symbol.name for relation in current for symbol in relation.free_symbols}
     powers: dict[sp.Symbol, int] = {}
-    for power in set().union(*(relation.atoms(sp.Pow) for relation in current)):
+    for power in set().union(*(of_kinds(relation, sp.Pow) for relation in current)):
         if isinstance(power.base, sp.Symbol) and power.exp.q > 1:
             powers[power.base] = math.lcm(powers.get(power.base, 1), int(power.exp.q))
     swaps = {}
@@ -157,7 +160,7 @@ def _without_roots(
     extra += [fact for symbol in swaps for fact in _declared(_plain(swaps[symbol]), domain.get(symbol, Domain.REAL))]
     number = 0
     while True:
-        found = set().union(*(r.atoms(sp.Pow) for r in (*current, *extra)))
+        found = set().union(*(of_kinds(r, sp.Pow) for r in (*current, *extra)))
         roots = sorted((p for p in found if p.exp.q > 1 and _rational(p.base)), key=sp.default_sort_key)
         if not roots:
             return [*extra, *current], domain
@@ -179,7 +182,7 @@ def _new(name: str, taken: set[str]) -> str:
 
 
 def _rational(expression: Any) -> bool:
-    return all(power.exp.q == 1 for power in expression.atoms(sp.Pow))
+    return not any(isinstance(one, sp.Pow) and one.exp.q > 1 for one in nodes(expression))
 
 
 def _swapped(relation: Relational, swap: Mapping[Any, Any]) -> Relational:
@@ -189,6 +192,8 @@ def _swapped(relation: Relational, swap: Mapping[Any, Any]) -> Relational:
 def _plain(made: Any) -> Any:
     """Return an expression whose symbols carry no assumptions."""
     names = {symbol: sp.Symbol(symbol.name) for symbol in made.free_symbols}
+    if all(symbol == plain for symbol, plain in names.items()):
+        return made
     if isinstance(made, Relational):
         return _swapped(made, names)
     return made.xreplace(names)

@@ -54,16 +54,18 @@ def _met(ring: Any, hypotheses: tuple[Fact, ...]) -> bool:
     """Return whether a few simple numbers fulfil all facts."""
     rng = np.random.default_rng(0)
     chosen = rng.integers(len(_VALUES), size=(POINTS, ring.ngens))
-    values = np.array([float(value) for value in _VALUES])[chosen]
-    left = np.ones(POINTS, dtype=bool)
+    numbers = np.array([float(value) for value in _VALUES])
     for fact in hypotheses:
-        total = np.zeros(POINTS)
+        # Only the places that are left are looked at; after a few facts there are not many.
+        values = numbers[chosen]
+        total = np.zeros(len(chosen))
         for monomial, coefficient in fact.polynomial.terms():
-            total += float(coefficient) * np.prod(values ** np.array(monomial), axis=1)
-        left &= np.abs(total) < 1e-9 if fact.sign is Sign.ZERO else total > -1e-9
-        if not left.any():
+            used = np.flatnonzero(monomial)
+            total += float(coefficient) * np.prod(values[:, used] ** np.array(monomial)[used], axis=1)
+        chosen = chosen[np.abs(total) < 1e-9 if fact.sign is Sign.ZERO else total > -1e-9]
+        if not len(chosen):
             return False
-    return any(_exactly(hypotheses, [_VALUES[n] for n in chosen[place]]) for place in np.flatnonzero(left)[:20])
+    return any(_exactly(hypotheses, [_VALUES[n] for n in place]) for place in chosen[:20])
 
 
 def _exactly(hypotheses: tuple[Fact, ...], values: list[Any]) -> bool:

@@ -196,3 +196,15 @@ def test_numbers_that_rounding_tells_apart_do_not_differ():
         differ({"test_x": sp.Rational(1, 10), "test_y": sp.Rational(3, 10) + sp.Rational(1, 10**12)}, exact=True) == 1
     )
     assert latex(Differ(x, y)) == r"\mathbf{1}\left[x \ne y\right]"
+
+
+def test_exact_sums_are_sums():
+    a, b = sp.symbols("a b")
+    chance = [sp.Rational(1, 4), sp.Rational(3, 4)]
+    values = [np.array([a, b], dtype=object), np.array([a + b, 1], dtype=object)]
+    env = {"chance": chance, "test_noise": [[value] for value in values]}
+    found = compiled(EE(NormSq(noise[1])))(env, exact=True)
+    assert sp.expand(found - ((a**2 + b**2) / 4 + ((a + b) ** 2 + 1) * sp.Rational(3, 4))) == 0
+    family_values = {"test_u": [a, 2 * a, 5]}
+    assert compiled(Sum(u[i], (i, 1, 3)))(family_values, exact=True) == 3 * a + 5
+    assert compiled(Sum(u[i], (i, 1, 0)))(family_values, exact=True) == 0

@@ -297,3 +297,11 @@ def test_nothing_is_divided_by_what_may_be_zero(term: dict[str, Any]) -> None:
     sequent = Sequent(ring, (Fact(one * two, Sign.ZERO),), Fact(-(two**2), Sign.NONNEGATIVE))
     with pytest.raises(ValueError, match="negative power"):
         products.verified(sequent, {"terms": [term], "contradiction": False})
+
+
+def test_hypotheses_that_few_numbers_fulfil_are_met() -> None:
+    ring = ring_of(["x", "y"])
+    one, two = ring.gens
+    facts = (Fact(100 * one - 1, Sign.ZERO), Fact(two - 10, Sign.NONNEGATIVE), Fact(two * one, Sign.POSITIVE))
+    assert vacuous._met(ring, facts)
+    assert not vacuous._met(ring, (*facts, Fact(2 - two, Sign.POSITIVE)))

@@ -436,8 +436,9 @@ def test_a_function_that_is_made_twice_is_one_function() -> None:
     ],
 )
 def test_matrices_without_negative_eigenvalues(entries: list[list[int]], answer: bool) -> None:
-    matrix = [[Fraction(entry) for entry in row] for row in entries]
-    assert quadratic.positive_semidefinite(matrix) is answer
+    for number in (Fraction, sp.QQ):
+        matrix = [[number(entry) for entry in row] for row in entries]
+        assert quadratic.positive_semidefinite(matrix) is answer
 
 
 def test_what_is_no_square_is_no_rest() -> None:
