@@ -21,6 +21,10 @@ the objective :math:`\frac\beta2(x - x^*)^2`, the others none, with control vari
 :math:`2\beta^2\|x - x^*\|^2` and the drift :math:`\frac{d^2}3\beta^2\|x - x^*\|^2`, and :math:`(1 + \frac d2)^2 > 2 +
 \frac{d^2}3` for :math:`d` from 1.11 to 10.89.
 
+**Derivation of the corrected form** ``corrected@proof``, the lemma as stated. :math:`\|\nabla f_i(y_{i,k-1}) - \nabla
+f_i(x^*)\|^2 \le 2\|\nabla f_i(x) - \nabla f_i(x^*)\|^2 + 2\beta^2\|y_{i,k-1} - x\|^2`; the mean over clients and steps
+of the first term is at most :math:`4\beta` times the gap by (9), that of the second one :math:`2\beta^2\mathcal E_r`.
+
 **Derivation of the sharp form.** Minkowski's inequality in place of :math:`(a + b)^2 \le 2a^2 + 2b^2`, for the root of
 the mean over clients, steps and outcomes:
 
