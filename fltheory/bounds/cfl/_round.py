@@ -135,6 +135,17 @@ NOISE = Assumption(
     "bounded noise (2)", Le(EE(NormSq(nu[client, step])), sigma_sq), Origin.DECLARED, ((client, 1, N), (step, 1, K))
 )
 WEIGHTS = Assumption("weights sum to one", Eq(Sum(p[s], (s, 1, now)), 1, evaluate=False), Origin.DECLARED)
+drift_dependence = scalar(
+    "drift_dependence",
+    r"\rho_\xi",
+    "largest correlation of round drifts of two rounds, and of drifts with the model or the noise",
+    domain="nonnegative",
+)
+DRIFTS = Assumption(
+    "drifts (3 to 6), uncorrelated over rounds and with the model, which no assumption says",
+    Eq(drift_dependence, 0, evaluate=False),
+    Origin.DECLARED,
+)
 SMALL = Assumption("positive denominator", Lt(2 * K**2 * eta_l**2 * L**2 * c_B, 1), Origin.DECLARED)
 
 
@@ -350,6 +361,7 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
         "G_sq": (y * y).sum(axis=-1).max(),
         "sigma_sq": sigma**2,
         "epsilon": smooth - mu,
+        "drift_dependence": 0,
         "w_t": start,
         "w_star": 0 * start,
         "past": point["past"],

@@ -53,6 +53,7 @@ from sympy import Le, Sum
 
 from fltheory.bounds.algebra import EE, Inner, NormSq
 from fltheory.bounds.cfl._round import (
+    DRIFTS,
     FASTEST,
     NOISE,
     WEIGHTS,
@@ -96,7 +97,7 @@ corrected = Le(
     * over_steps(2 * L**2 * drift + 2 * c_B * NormSq(grad_t) + 2 * c_G + EE(NormSq(lost[at])) - 2 * remembered)
     + eta**2 * p[now] ** 2 * sigma_sq / (N * K),
 )
-steady = (NOISE, WEIGHTS, Assumption("nonexpansive steps", Le(eta_l * L, 2), Origin.DECLARED))
+steady = (NOISE, WEIGHTS, DRIFTS, Assumption("nonexpansive steps", Le(eta_l * L, 2), Origin.DECLARED))
 
 claim = Claim(
     id="cfl.eq-50",
@@ -128,7 +129,7 @@ claim = Claim(
             note="the same, any drifts and rounds",
         ),
     ),
-    assumptions=(NOISE, WEIGHTS),
+    assumptions=(NOISE, WEIGHTS, DRIFTS),
     uses=("cfl.lemma-a.4", "cfl.lemma-a.3", "cfl.lemma-3.5.2", "cfl.lemma-b.3", "cfl.eq-33"),
     check=Instances(space=space(rate=FASTEST, growing=True), realise=realise, effort=2),
 )

@@ -33,6 +33,7 @@ from sympy import Le, sqrt
 
 from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._round import (
+    DRIFTS,
     FASTEST,
     NOISE,
     SMALL,
@@ -71,12 +72,12 @@ claim = Claim(
             ),
             where=where,
             over=everywhere,
-            assumptions=(NOISE, WEIGHTS, Assumption("nonexpansive steps", Le(eta_l * L, 2), Origin.DECLARED)),
+            assumptions=(NOISE, WEIGHTS, DRIFTS, Assumption("nonexpansive steps", Le(eta_l * L, 2), Origin.DECLARED)),
             check=Instances(space=space(rate=FASTEST), realise=partial(realise, loss=False)),
             note="no denominator; weight of the fresh noise",
         ),
     ),
-    assumptions=(NOISE, WEIGHTS, SMALL),
+    assumptions=(NOISE, WEIGHTS, DRIFTS, SMALL),
     uses=("cfl.eq-52", "cfl.lemma-3.5.2", "cfl.assumption-1"),
     check=Instances(space=space(rate=0.7), realise=partial(realise, loss=False)),
 )

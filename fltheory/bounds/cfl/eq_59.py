@@ -56,6 +56,7 @@ from sympy import Le
 
 from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.cfl._round import (
+    DRIFTS,
     FASTEST,
     NOISE,
     SMALL,
@@ -108,12 +109,12 @@ claim = Claim(
                 + 4 * K * eta * eta_l**2 * L * (K * c_G + fresh),
             ),
             where=where,
-            assumptions=(NOISE, WEIGHTS, Assumption("nonexpansive steps", Le(eta_l * L, 2), Origin.DECLARED)),
+            assumptions=(NOISE, WEIGHTS, DRIFTS, Assumption("nonexpansive steps", Le(eta_l * L, 2), Origin.DECLARED)),
             check=Instances(space=space(rate=FASTEST), realise=partial(realise, loss=False)),
             note="variance over N clients, no denominator",
         ),
     ),
-    assumptions=(NOISE, WEIGHTS, SMALL),
+    assumptions=(NOISE, WEIGHTS, DRIFTS, SMALL),
     uses=("cfl.eq-44", "cfl.eq-50", "cfl.eq-58"),
     check=Instances(space=space(rate=0.7), realise=partial(realise, loss=False)),
 )

@@ -39,7 +39,7 @@ from fltheory.bounds.cfl._symbols import sigma_sq
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Integer, Params, Real, Space, ratio
-from fltheory.bounds.symbols import i
+from fltheory.bounds.symbols import i, j
 from fltheory.bounds.technical_lemmas.vectors import Xi, count, mean
 from fltheory.problems.problem import Origin
 
@@ -78,6 +78,20 @@ left = EE(NormSq(Sum(Xi[i], (i, 1, count))))
 means = Sum(NormSq(mean[i]), (i, 1, count))
 lemma = Le(left, (count + M) * means + count * sigma_sq)
 
+off = [Xi[n] - mean[n] for n in (i, j)]
+BOUNDED = (
+    Assumption("means", Eq(NormSq(EE(Xi[i]) - mean[i]), 0, evaluate=False), Origin.DECLARED, each),
+    Assumption(
+        "bounded variance", Le(EE(NormSq(Xi[i] - mean[i])), M * NormSq(mean[i]) + sigma_sq), Origin.DECLARED, each
+    ),
+)
+INDEPENDENT = Assumption(
+    "uncorrelated, as independent variables are",
+    Eq((i - j) * EE(NormSq(off[0] + off[1])), (i - j) * (EE(NormSq(off[0])) + EE(NormSq(off[1]))), evaluate=False),
+    Origin.DECLARED,
+    (*each, (j, 1, count)),
+)
+
 claim = Claim(
     id="cfl.lemma-a.4",
     kind=Kind.LEMMA,
@@ -88,6 +102,7 @@ claim = Claim(
         Form(
             variant="published@independent",
             statement=lemma,
+            assumptions=(*BOUNDED, INDEPENDENT),
             check=Instances(space=space, realise=partial(realise, common=False)),
             note="independent variables",
         ),
@@ -97,11 +112,6 @@ claim = Claim(
             note="any dependence; attained by equal variables",
         ),
     ),
-    assumptions=(
-        Assumption("means", Eq(NormSq(EE(Xi[i]) - mean[i]), 0, evaluate=False), Origin.DECLARED, each),
-        Assumption(
-            "bounded variance", Le(EE(NormSq(Xi[i] - mean[i])), M * NormSq(mean[i]) + sigma_sq), Origin.DECLARED, each
-        ),
-    ),
+    assumptions=BOUNDED,
     check=Instances(space=space, realise=partial(realise, common=True)),
 )

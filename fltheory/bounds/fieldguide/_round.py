@@ -30,6 +30,7 @@ from fltheory.bounds.fieldguide._symbols import (
     local,
     mean,
     noise,
+    past_dependence,
     risk,
     round_gap,
     s,
@@ -80,6 +81,7 @@ def realise(point: Params, *, longest: int) -> dict[Any, Any]:
         sigma_sq: max((size * size).sum(axis=1)),
         zeta_sq: max(largest),
         apart_sq: largest,
+        past_dependence: 0,
         risk: value,
         x_star: best,
         local: list(models),
@@ -136,6 +138,7 @@ def any_round(point: Params, *, longest: int, compared: bool) -> dict[Any, Any]:
         sigma_sq: 2 * point["sigma"] ** 2,
         zeta_sq: point["zeta"] ** 2 if compared else 0,
         apart_sq: [Max(0, *(row[c] for row in squares)) for c in range(clients)],
+        past_dependence: 0,
         risk: value,
         x_star: best,
         local: list(models),
@@ -186,6 +189,11 @@ INDEPENDENT = Assumption(
     Origin.DECLARED,
     (*each, (s, 1, M), (k, 0, steps - 1)),
 )
+FRESH = Assumption(
+    "noise of a step unbiased given the steps before",
+    Eq(past_dependence, 0, evaluate=False),
+    Origin.DECLARED,
+)
 NOISE = (
     Assumption(
         "unbiased gradients",
@@ -195,6 +203,7 @@ NOISE = (
     ),
     Assumption("bounded variance", Le(EE(NormSq(noise[i, k])), sigma_sq), Origin.DECLARED, (*each, (k, 0, steps - 1))),
     INDEPENDENT,
+    FRESH,
 )
 UNIFORM = Assumption("uniform heterogeneity", Le(apart_sq[i], zeta_sq), Origin.COMPUTED, each)
 STEP = Assumption("step size", Le(eta, 1 / (4 * L)))

@@ -36,6 +36,9 @@ mean = family("mean", r"\bar x^{t,<0>}", "mean of the clients' models", first=0,
 noise = family(
     "noise", r"\xi_{<0>}^{t,<1>}", "noise of a step", first=(1, 0), random=True, shape=("clients", "steps", "dim")
 )
+past_dependence = scalar(
+    "past_dependence", r"\rho_\xi", "largest mean of the noise of a step, given the steps before", domain="nonnegative"
+)
 round_gap = scalar("round_gap", "A_t", "mean gap of the mean iterates of a round", random=True)
 spread = scalar("spread", "V_t", "sum of squared distances of local models from their mean", random=True)
 apart_sq = family(

@@ -14,7 +14,8 @@ depend on :math:`K` (form ``published``, which allows any :math:`M`). The proof 
 ``published@even``). Then it fails for extreme noise, as :mod:`~fltheory.bounds.glasgow.theorem_3_1` does, and for
 extreme :math:`\zeta_*`: step sizes close to zero reach :math:`\frac H2D^2`. Form ``published@moderate`` leaves these
 cases out: two clients or more, :math:`\sigma \le HD\sqrt{KR}` and :math:`\zeta_* \le HDR`. There the printed bound
-holds, on the problem of the corrected form.
+holds, on the problem of the corrected form. The paper states no such assumption; it says "for any :math:`K \ge 2, R, M,
+H, D, \sigma`, and :math:`\zeta_*`".
 
 **Derivation of the corrected form.** For :math:`M \ge 2` clients in pairs, with one left over that has no pull if
 :math:`M` is odd, a third of the clients or more pull either way. What is shown for the fourth axis in the proof holds
@@ -83,7 +84,6 @@ claim = Claim(
                 Sweep("sigma", (0.032, 0.32, 3.2, 32.0), {**APART, "K": 8}),
             ),
             note="two clients or more, neither noise nor heterogeneity extreme, on the problem of the corrected form",
-            intended=("published", "published@even"),
         ),
         Form(
             variant="corrected",

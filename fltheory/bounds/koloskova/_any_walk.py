@@ -24,8 +24,8 @@ CLIENTS = 2
 def any_walk(point: Params) -> dict[str, Any]:
     """Return consensus distances and gaps before every iteration, and the constants."""
     length, share = int(point["tau"]), point["q"]
-    weights = point["omega"]
-    kept = np.prod([(1 - weights[k]) ** 2 for k in range(length)])
+    weights, met = point["omega"], point.get("chance", 1)
+    kept = np.prod([1 - met + met * (1 - weights[k]) ** 2 for k in range(length)])
     if not kept < 1:
         raise Rejected("the block does not contract")
     rate = (1 - kept) * point["part"]
@@ -62,8 +62,12 @@ def any_walk(point: Params) -> dict[str, Any]:
         for models, before in zip(state, chances, strict=True):
             for faces in itertools.product(*drawn):
                 own = np.array([gradient(row, models[i]) for i, (row, _) in enumerate(faces)])
-                after.append(mixed((models - sizes[k] * own)[None], weights[k])[0])
-                probability.append(before * np.prod([chance for _, chance in faces]))
+                moved, drawn_so = models - sizes[k] * own, before * np.prod([chance for _, chance in faces])
+                after.append(mixed(moved[None], weights[k])[0])
+                probability.append(met * drawn_so)
+                if met != 1:
+                    after.append(moved)
+                    probability.append((1 - met) * drawn_so)
         state, chances = after, probability
     means = [sum(chance * tilts[row] for row, chance in own) for own in drawn]
     away = [chance * ((tilts[row] - means[i]) ** 2).sum() for i, own in enumerate(drawn) for row, chance in own]

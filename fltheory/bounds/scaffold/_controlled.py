@@ -17,6 +17,10 @@ second round. In the first one whoever is sampled gets the same model and the ri
 afterwards a share :math:`S/N` of them is right about the start and the others are what they were. All is known in
 closed form.
 
+:func:`curved`: one round of many local steps, all clients, no noise. One client has the objective
+:math:`\frac\beta2(x - x^*)^2`, all others have none. Control variates push that client away from :math:`x` so that its
+gradients grow over the round, and the others the other way by little each.
+
 Certificates of statements about them are about one round from any model and control variates that have two
 outcomes: both sides of a lemma that takes expectations outside are linear in the law of the state, so that it holds for
 all laws if it holds for those.
@@ -206,6 +210,58 @@ def _second(point: Params, *, largest: int) -> dict[str, Any]:
         "restless_sq": 0 * beta,
         "dependence": 0,
         "moved_sq": (eta / beta) ** 2 * (beta**2 * x**2 + spread),
+    }
+
+
+def curved(largest: int) -> Instances:
+    """Return rounds of many steps, with effective steps of at most one over ``largest`` times the smoothness."""
+    return Instances(
+        space=Space(
+            {
+                "N": Integer(2, 20),
+                "K": Integer(1, 40),
+                "beta": Real(0.1, 10, log=True),
+                "step": Real(0.01, 1, log=True),
+                "eta_g": Real(1, 10, log=True),
+                "start": Real(-3, 3),
+                "push": Real(0, 40),
+            }
+        ),
+        realise=functools.partial(_curved, largest=largest),
+        method=Method.EXACT,
+    )
+
+
+def _curved(point: Params, *, largest: int) -> dict[str, Any]:
+    number, steps, beta, x = point["N"], point["K"], point["beta"], point["start"]
+    size = point["step"] / (largest * beta)
+    eta_l = size / (steps * point["eta_g"])
+    # What control variates make of the first step: of the client with an objective, and of each of the others.
+    away, back = -point["push"] * beta * x, (1 + point["push"]) * beta * x / (number - 1)
+    moved, slopes, drift = 0 * x, 0 * x, 0 * x
+    for k in range(1, steps + 1):
+        slopes = slopes + beta * (x + moved)
+        moved = moved - eta_l * (away + beta * moved)
+        drift = drift + moved**2 + (number - 1) * (k * eta_l * back) ** 2
+    lag = ((beta * x - away) ** 2 + (number - 1) * back**2) / number
+    lag_next = (slopes / steps) ** 2 / number
+    return {
+        "N": number,
+        "S": number,
+        "K": steps,
+        "mu": 0 * beta,
+        "beta": beta,
+        "sigma_sq": 0 * beta,
+        "eta_g": point["eta_g"],
+        "eta_tilde": size,
+        "gap": beta * x**2 / (2 * number),
+        "drift": drift / (steps * number),
+        "lag": lag,
+        "lag_next": lag_next,
+        "calm_lag": lag,
+        "calm_lag_next": lag_next,
+        "restless_sq": 0 * beta,
+        "dependence": 0,
     }
 
 

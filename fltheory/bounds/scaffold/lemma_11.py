@@ -17,7 +17,10 @@ gradients; but whether and where they were taken depends on who was sampled befo
 since no :math:`c_i^1` is right.
 
 Over the noise of the gradients that :math:`c_i` is the mean of, and nothing else (form ``published@minibatches``), the
-lemma is true. That is what the outer expectation is for, and what the variance of :math:`\sigma^2/K` is about. Let
+lemma is true. That is what the outer expectation in (24) is for, and what the variance of :math:`\sigma^2/K` is about;
+and it is what the paper takes it for in the next section, where the proof of Lemma 15 writes :math:`\mathbb E[c_i]` and
+goes on with :math:`\frac1K\sum_k\nabla f_i(\alpha_{i,k-1})`, the points :math:`\alpha_{i,k-1}` being random (26). So
+it is the intended one, although the proof of Lemma 12 averages over the sampling as well. Let
 :math:`\hat c_i^r` be :math:`c_i^r` without that noise, :math:`\frac1K\sum_k\nabla f_i(y_{i,k-1})` of the last round in
 which :math:`i` was sampled, and :math:`\hat{\mathcal C}_r = \frac1N\sum_i\mathbb E\|\hat c_i^r - \nabla
 f_i(x^*)\|^2`. Then Lemmas 11 to 13 are steps of the printed proof of Theorem VII as it stands.

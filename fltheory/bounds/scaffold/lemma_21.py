@@ -5,7 +5,8 @@ For the update (28), Hessian dissimilarity :math:`\delta` and :math:`\eta \le \f
 .. math:: \mathbb E_{r-1,k-1}\|y_{i,k}^r - x^{r-1}\|^2 \le \bigl(1 + \tfrac1{2K}\bigr)\|y_{i,k-1}^r - x^{r-1}\|^2 +
    7K\eta^2\|\nabla f(y_{i,k-1}^r)\|^2 + \eta^2\sigma^2 .
 
-True. For :math:`K = 1` only since then :math:`y_{i,0}^r = x^{r-1}`.
+True. The printed proof divides by :math:`K - 1`; for :math:`K = 1` it uses that :math:`y_{i,0}^r = x^{r-1}`. The sharp
+form needs no such case.
 
 **Derivation of the sharp form.** The step makes of :math:`y - x` the vector
 :math:`(I - \eta(A_i - A))(y - x) - \eta\nabla f(y)`, and :math:`\|I - \eta(A_i - A)\| \le 1 + \frac1{21K}`. With

@@ -42,7 +42,7 @@ from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, 
 from fltheory.bounds.quantities import family
 from fltheory.bounds.scaffold._symbols import sigma_sq
 from fltheory.bounds.space import Integer, Parameter, Params, Real, Space, ratio
-from fltheory.bounds.symbols import i
+from fltheory.bounds.symbols import i, j
 from fltheory.bounds.technical_lemmas.vectors import Xi, count, mean
 from fltheory.problems.problem import Origin
 
@@ -89,6 +89,13 @@ SPACE: dict[str, Parameter] = {
 each = ((i, 1, count),)
 left = EE(NormSq(Sum(Xi[i], (i, 1, count))))
 spread = Assumption("bounded variance", Le(EE(NormSq(Xi[i] - given[i])), sigma_sq), Origin.DECLARED, each)
+off = [Xi[n] - given[n] for n in (i, j)]
+martingale = Assumption(
+    "differences from conditional means, which are uncorrelated",
+    Eq((i - j) * EE(NormSq(off[0] + off[1])), (i - j) * (EE(NormSq(off[0])) + EE(NormSq(off[1]))), evaluate=False),
+    Origin.DECLARED,
+    (*each, (j, 1, count)),
+)
 differences = Instances(space=Space({**SPACE, "follow": Real(-3, 3, shape=("count",))}), realise=conditional)
 together = EE(NormSq(Sum(given[i], (i, 1, count))))
 
@@ -106,14 +113,14 @@ claim = Claim(
         Form(
             variant="published@conditional",
             statement=Le(left, 2 * NormSq(Sum(given[i], (i, 1, count))) + 2 * count * sigma_sq),
-            assumptions=(spread,),
+            assumptions=(spread, martingale),
             check=differences,
             note="conditional means, which are random, without an expectation, as printed",
         ),
         Form(
             variant="corrected@conditional",
             statement=Le(left, 2 * together + 2 * count * sigma_sq),
-            assumptions=(spread,),
+            assumptions=(spread, martingale),
             check=differences,
             intended=("published@conditional",),
             note="expectation on both sides",
@@ -121,7 +128,7 @@ claim = Claim(
         Form(
             variant="sharp@conditional",
             statement=Le(left, (sqrt(together) + sqrt(count * sigma_sq)) ** 2),
-            assumptions=(spread,),
+            assumptions=(spread, martingale),
             check=differences,
             note="Minkowski's inequality",
         ),
