@@ -109,7 +109,7 @@ claim = Claim(
             variant="published@no-loss",
             statement=published,
             where=where,
-            check=Instances(space=space(rate=FASTEST), realise=partial(realise, loss=False)),
+            check=Instances(space=space(rate=FASTEST, joined=True), realise=partial(realise, loss=False)),
             note="without information loss",
         ),
         Form(
@@ -124,7 +124,7 @@ claim = Claim(
             statement=corrected,
             where=where,
             assumptions=steady,
-            check=Instances(space=space(rate=FASTEST), realise=realise),
+            check=Instances(space=space(rate=FASTEST, joined=True), realise=realise),
             note="the same, any drifts and rounds",
         ),
     ),
