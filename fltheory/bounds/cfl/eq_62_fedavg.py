@@ -23,14 +23,14 @@ the same for every law of the drifts, only the part that earlier rounds have see
 \|\bar\delta\|^2` for drifts that stay, 0 otherwise.
 
 **Derivation of the sharp form.** As for ``cfl.eq-62-cflr-s1``, for quadratics with one Hessian, but with gradients that
-are :math:`\varphi_i = 1 \pm A` times that of the objective, by a coin for every client and round.
+are :math:`\rho_i = 1 \pm A` times that of the objective, by a coin for every client and round.
 Along an eigenvalue :math:`\lambda` of the objective, client :math:`i` keeps :math:`1 - \lambda P_i` of :math:`e` and
 passes on :math:`Q_i` of its drift, with
 
-.. math:: Q_i = \frac\eta K\sum_{k<K}(1 - \eta_l\varphi_i\lambda)^k \in [0, \eta], \qquad
-   \eta\varphi_i\bigl(1 - \tfrac12\eta\varphi_i\lambda\bigr) \le P_i = \varphi_iQ_i \le \eta\varphi_i .
+.. math:: Q_i = \frac\eta K\sum_{k<K}(1 - \eta_l\rho_i\lambda)^k \in [0, \eta], \qquad
+   \eta\rho_i\bigl(1 - \tfrac12\eta\rho_i\lambda\bigr) \le P_i = \rho_iQ_i \le \eta\rho_i .
 
-The largest step is at most :math:`\frac1{4Lc_{p_B}}`, and :math:`\mathbb E\varphi_i^2 = 1 + A^2 = c_{p_B}`, so
+The largest step is at most :math:`\frac1{4Lc_{p_B}}`, and :math:`\mathbb E\rho_i^2 = 1 + A^2 = c_{p_B}`, so
 :math:`\lambda\eta c_{p_B} \le \frac14`. For the mean :math:`P` of all :math:`P_i` therefore :math:`\mathbb EP \ge
 \frac78\eta`, and :math:`\mathbb EP^2 \le \eta^2c_{p_B}` by convexity:
 
