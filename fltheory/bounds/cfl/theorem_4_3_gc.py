@@ -40,7 +40,7 @@ The square of :math:`F` is necessary, too (form ``sharp@start``): without drift 
 
 What sweeps cannot show: by the inequality of the arithmetic and the geometric mean, unless drifts sum to zero, and with
 the square of :math:`F` in the first term, :math:`\frac{(G + D)F^2}{\sqrt{\varepsilon^3}}` is at most
-:math:`\frac{F^2}\varepsilon + \frac{(G^2 + D^2)F^2}{2\varepsilon^2}`. Nor can they show :math:`A`, which is 0 in all of
+:math:`\frac{F^2}\varepsilon + \frac{(D^2 + G^2)F^2}{2\varepsilon^2}`. Nor can they show :math:`A`, which is 0 in all of
 them. Where the model does not depend on the drifts in use, no constant of growth is needed
 (:mod:`~fltheory.bounds.cfl.eq_59`).
 

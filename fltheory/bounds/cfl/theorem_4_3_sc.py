@@ -43,7 +43,7 @@ H^{-1}\bar\delta`, with a gap of :math:`\frac12\|\bar\delta\|^2_{H^{-1}}`; for :
 remains of :math:`G` is attained.
 
 What sweeps cannot show: by the inequality of the arithmetic and the geometric mean, unless drifts sum to zero,
-:math:`\frac{G + D}{\mu\sqrt\varepsilon}` is at most :math:`\frac1\mu + \frac{G^2 + D^2}{2\mu\varepsilon}`. Nor can they
+:math:`\frac{G + D}{\mu\sqrt\varepsilon}` is at most :math:`\frac1\mu + \frac{D^2 + G^2}{2\mu\varepsilon}`. Nor can they
 show :math:`A`, which is 0 in all of them. Where the model does not depend on the drifts in use, no constant of growth
 is needed (:mod:`~fltheory.bounds.cfl.eq_59`).
 
