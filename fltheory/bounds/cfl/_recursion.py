@@ -76,8 +76,11 @@ corrected = Le(
     (1 - mu * eta / 2) * distance - eta * gap + c_1 * eta**2 + c_2 * eta**3 + 2 * eta * sqrt(seen * distance),
 )
 
-sharp = Le(distance_next, corrected.rhs - c_2 * eta**3)
-"""Without the term of third order, which the proof for quadratics with one Hessian does not need."""
+sharp = Le(
+    distance_next,
+    (1 - mu * eta / 2) * distance - 2 * eta * gap + c_1 * eta**2 + 2 * eta * sqrt(seen * distance),
+)
+"""For quadratics with one Hessian: twice the gap, and no term of third order."""
 
 STEP = Assumption(
     "step size, half of (61)",

@@ -13,10 +13,11 @@ with fair coins :math:`s, s', s_1, \dots, s_t`, so that :math:`f = \mathbb E f_{
 :math:`1 \pm (\alpha + \beta)` times bounds on the eigenvalues of the largest and the smallest Hessian of the base,
 exact in one dimension.
 
-Four kinds of drift: ``none``; ``constant`` (:math:`\alpha = \beta = 0`); ``growth`` (:math:`x = y = 0`), where
-:math:`A^2 = \alpha^2`; ``all``, where :math:`A^2 = 2\alpha^2` and :math:`D^2 = 2\max\|x_{\tau,i}\|^2`. Always
-:math:`B^2 = \beta^2` and :math:`G^2 = \max_i\|y_i\|^2`. So the constants of each kind are the smallest ones for pure
-drifts, and memory loses information that depends on the drift wherever there is growth and a kink.
+Five kinds of drift: ``none``; ``constant`` (:math:`\alpha = \beta = 0`); ``growth`` (:math:`x = y = 0`), where
+:math:`A^2 = \alpha^2`; ``all``, where :math:`A^2 = 2\alpha^2` and :math:`D^2 = 2\max\|x_{\tau,i}\|^2`; ``joined``, the
+same with one coin :math:`s = s'` for the client drift, where :math:`B^2 = 2\beta^2` and :math:`G^2 = 2\max_i\|y_i\|^2`.
+Else :math:`B^2 = \beta^2` and :math:`G^2 = \max_i\|y_i\|^2`. So the constants of each kind are the smallest ones for
+pure drifts, and memory loses information that depends on the drift wherever there is growth and a kink.
 
 The noise of step :math:`k` of client :math:`i` is :math:`\pm\sigma` times a unit vector by a coin of its own, or there
 is none. The coins of the drifts are pairwise independent, which is all that Lemma 3.5 needs, and independent of those
@@ -149,7 +150,7 @@ DRIFTS = Assumption(
 SMALL = Assumption("positive denominator", Lt(2 * K**2 * eta_l**2 * L**2 * c_B, 1), Origin.DECLARED)
 
 
-def space(*, rate: float, growing: bool = False) -> Space:
+def space(*, rate: float, growing: bool = False, joined: bool = False, server: float | None = None) -> Space:
     """Return the space of rounds.
 
     Parameters
@@ -158,14 +159,19 @@ def space(*, rate: float, growing: bool = False) -> Space:
         Largest local rate, over the smoothness times the number of steps.
     growing
         Only second rounds and drifts that grow with the gradient; half of them without noise.
+    joined
+        Also client drifts whose two parts share a coin.
+    server
+        Largest server rate of a wide range. Then terms of the second order in the step decide.
     """
+    kinds = ("growth", "all") if growing else ("none", "constant", "growth", "all")
     return Space(
         {
             "d": Integer(1, 2),
             "N": Integer(1, 2),
             "K": Integer(1, 3),
             "t": Integer(2 if growing else 1, 2),
-            "drifts": Choice(("growth", "all") if growing else ("none", "constant", "growth", "all")),
+            "drifts": Choice((*kinds, "joined") if joined else kinds),
             "noisy": Choice(("no", "yes") if growing else ("yes",)),
             # Searches go along the first parameters first: where the model and the memory are matters most.
             "start": Real(-3, 3, shape=("d",)),
@@ -182,7 +188,7 @@ def space(*, rate: float, growing: bool = False) -> Space:
             "sigma": Real(0, 2),
             "towards": Real(-1, 1, shape=("N", "K")),
             "rate": Real(0.001, rate, log=True),
-            "eta_g": Real(1, 3),
+            "eta_g": Real(1, 3) if server is None else Real(1, server, log=True),
         }
     )
 
@@ -276,9 +282,9 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
     """
     dim, clients, steps, number = point["d"], point["N"], point["K"], point["t"]
     kind, zero = point["drifts"], 0 * point["sigma"]
-    growth = point["growth"] if kind in ("growth", "all") else zero
+    growth = point["growth"] if kind in ("growth", "all", "joined") else zero
     alpha, beta = growth * point["of rounds"], growth * (1 - point["of rounds"])
-    constant = 1 if kind in ("constant", "all") else 0
+    constant = 1 if kind in ("constant", "all", "joined") else 0
     y, x_round = point["client"] * constant, point["round"] * constant
     # A noise of 1e-300 would make sides with roots differ by less than can be told.
     sigma = point["sigma"] if point["noisy"] == "yes" and point["sigma"] > TINY else zero
@@ -289,7 +295,8 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
         raise Rejected(f"more than {OUTCOMES} outcomes")
     noises, coins = np.repeat(noises, len(drifts), axis=0), np.tile(drifts, (len(noises), 1))
     noise = noises.reshape(-1, clients, steps, 1) * (unit(point["towards"], dim) * sigma)
-    s_client, s_growth, s_rounds = coins[:, 0], coins[:, 1:2], coins[:, 2:]
+    joined = kind == "joined"
+    s_client, s_growth, s_rounds = coins[:, 0], coins[:, :1] if joined else coins[:, 1:2], coins[:, 2:]
     shift = s_client[:, None, None, None] * y + s_rounds[:, :, None, None] * x_round
     # Local gradients are a random multiple of the gradient of the base in each round, less the constant drift.
     factor = 1 - s_growth * beta - s_rounds * alpha
@@ -356,9 +363,9 @@ def realise(point: Params, *, loss: bool = True, memory_noise: Any = 0) -> dict[
         "eta": steps * rate * point["eta_g"],
         "p": weights,
         "A_sq": (2 if constant else 1) * alpha * alpha,
-        "B_sq": beta * beta,
+        "B_sq": (2 if joined else 1) * beta * beta,
         "D_sq": (x_round * x_round).sum(axis=-1).max() * (2 if alpha > 0 else 1),
-        "G_sq": (y * y).sum(axis=-1).max(),
+        "G_sq": (y * y).sum(axis=-1).max() * (2 if joined and beta > 0 else 1),
         "sigma_sq": sigma**2,
         "epsilon": smooth - mu,
         "drift_dependence": 0,

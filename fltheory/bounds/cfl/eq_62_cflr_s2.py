@@ -20,8 +20,8 @@ there on these instances, hides the failure unless :math:`G` is small.
 the same for every law of the drifts, only the part that earlier rounds have seen differs. Here :math:`V_t =
 \|\bar\delta\|^2 + \frac{D^2}{N}\sum_{\tau<t}p_\tau^2`.
 
-**Derivation of the sharp form.** The argument above never uses the term :math:`c_2\eta^3`: for quadratics with one
-Hessian it can be dropped (``sharp``).
+**Derivation of the sharp form.** As for ``cfl.eq-62-cflr-s1``: for quadratics with one Hessian the term of third order
+can be dropped and the gap counts twice (``sharp``).
 
 Instances: one or two eigenvalues, up to five clients, four local steps, sixty rounds, no growth (:math:`A = B = 0`),
 expectations by the exact engine, for drawn drifts over a draw and its mirror image; the relation is checked in every
@@ -70,7 +70,7 @@ claim = Claim(
             statement=sharp,
             where=CFLR_S2,
             check=EVERY_CASE,
-            note="without the term of third order, for quadratics with one Hessian",
+            note="twice the gap, without the term of third order, for quadratics with one Hessian",
         ),
     ),
     assumptions=(STEP,),

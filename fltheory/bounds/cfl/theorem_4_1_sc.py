@@ -49,6 +49,12 @@ loss tends to: :math:`\frac12\|\bar\delta\|^2_{H^{-1}}`, which is between :math:
 F\sqrt{NT}`, :math:`G \le \mu F\sqrt N`). For ``sharp@over-rounds`` see Theorem 4.2, for ``sharp@client-drift``
 Theorem 4.5, strongly convex.
 
+What sweeps cannot show: by the inequality of the arithmetic and the geometric mean
+:math:`\sqrt[3]{D^2/(\mu^2\varepsilon)}` is at most :math:`\frac1{3\mu} + \frac{2D}{3\sqrt{\mu\varepsilon}}`, and
+:math:`\frac G{\mu\sqrt\varepsilon}` at most :math:`\frac1{2\mu} + \frac{G^2}{2\mu\varepsilon}`. Nor can they show
+:math:`A`, which is 0 in all of them. Where the model does not depend on the drifts in use, no constant of growth is
+needed (:mod:`~fltheory.bounds.cfl.eq_59`).
+
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
 reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the clients

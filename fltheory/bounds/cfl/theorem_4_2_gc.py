@@ -43,6 +43,12 @@ The square of :math:`F` is necessary, too (form ``sharp@start``): without drift 
 :math:`\lambda = 1/(\eta_{\max}T)` a gap of at least :math:`\frac\lambda2F^2(1 - \frac1T)^{2T}`, of the order of
 :math:`\frac{LF^2}T`.
 
+What sweeps cannot show: by the inequality of the arithmetic and the geometric mean, with the square of :math:`F` in the
+first term, :math:`\frac{\sqrt[3]{D^2F^4}}\varepsilon` is at most :math:`\frac{F^2}{3\varepsilon} +
+\frac{2DF}{3\varepsilon}`, and the same is true of :math:`G`. Nor can they show :math:`A`, which is 0 in all of them.
+Where the model does not depend on the drifts in use, no constant of growth is needed
+(:mod:`~fltheory.bounds.cfl.eq_59`).
+
 Instances: one eigenvalue, the one at which start and drift cost the same, and flatter and steeper ones; best step by
 a closed form; every source of error alone, together and none, each swept along :math:`T, N, K, F` and its own size, all
 forms of a reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`.

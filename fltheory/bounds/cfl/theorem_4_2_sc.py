@@ -55,6 +55,11 @@ With the finite mean as objective an algorithm that keeps all it has seen knows 
 no bound for all algorithms exists; ``sharp@over-rounds`` says that CFL-R with the weights of the proof attains the
 corrected rate: the delays above are those of every step, and :math:`\eta_{\max}` is the best one.
 
+What sweeps cannot show: by the inequality of the arithmetic and the geometric mean
+:math:`\sqrt[3]{D^2/(\mu^2\varepsilon)}` is at most :math:`\frac1{3\mu} + \frac{2D}{3\sqrt{\mu\varepsilon}}`, and the
+same is true of :math:`G`. Nor can they show :math:`A`, which is 0 in all of them. Where the model does not depend on
+the drifts in use, no constant of growth is needed (:mod:`~fltheory.bounds.cfl.eq_59`).
+
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
 reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`.

@@ -42,6 +42,11 @@ H^{-1}\bar\delta`, with a gap of :math:`\frac12\|\bar\delta\|^2_{H^{-1}}`; for :
 :math:`\frac{G^2}{2\mu N}` on average over draws. For drifts that sum to zero see Theorem 4.5, strongly convex: what
 remains of :math:`G` is attained.
 
+What sweeps cannot show: by the inequality of the arithmetic and the geometric mean, unless drifts sum to zero,
+:math:`\frac{G + D}{\mu\sqrt\varepsilon}` is at most :math:`\frac1\mu + \frac{D^2 + G^2}{2\mu\varepsilon}`. Nor can they
+show :math:`A`, which is 0 in all of them. Where the model does not depend on the drifts in use, no constant of growth
+is needed (:mod:`~fltheory.bounds.cfl.eq_59`).
+
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
 reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the clients

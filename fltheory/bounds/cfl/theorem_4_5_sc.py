@@ -50,6 +50,10 @@ corrected rate is attained with its logarithm. Conversely, Assumption 3 far away
 :math:`\frac1N\sum_i(h_i - h)^2 \le B^2h^2` on every axis, so that by the inequality of Cauchy and Schwarz no
 quadratics whose Hessians commute have a gap above :math:`\frac18\eta^2LB^2G^2` to first order.
 
+What sweeps cannot show: by the inequality of the arithmetic and the geometric mean :math:`\frac
+G{\mu\sqrt{K\varepsilon}}` is at most :math:`\frac1{2\mu} + \frac{G^2}{2\mu\varepsilon}` as published. Where the model
+does not depend on the drifts in use, no constant of growth is needed (:mod:`~fltheory.bounds.cfl.eq_59`).
+
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
 reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`. With drifts that sum to zero the clients

@@ -24,6 +24,11 @@ L\,D/(\mu\sqrt\varepsilon)` takes the place of all terms with :math:`D`.
 **Derivation of the sharp form.** That of Theorem 4.2: :math:`T` tasks are :math:`T` observations of :math:`\mu w^*`
 with variance :math:`D^2`; with the finite mean as objective CFL-R attains the corrected rate.
 
+What sweeps cannot show: by the inequality of the arithmetic and the geometric mean
+:math:`\sqrt[3]{D^2/(\mu^2\varepsilon)}` is at most :math:`\frac1{3\mu} + \frac{2D}{3\sqrt{\mu\varepsilon}}`. Nor can
+they show :math:`A`, which is 0 in all of them. Where the model does not depend on the drifts in use, no constant of
+growth is needed (:mod:`~fltheory.bounds.cfl.eq_59`).
+
 Instances: two eigenvalues :math:`\mu` and :math:`L = 1`, normal drifts and noise, best step by a closed form; every
 source of error alone, together and none, each swept along :math:`T, N, K, F, \mu` and its own size, all forms of a
 reading along the same points, see :mod:`fltheory.bounds.cfl._rate_sweeps`.

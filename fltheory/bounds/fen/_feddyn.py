@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import sympy as sp
-from sympy import Expr, Sum
+from sympy import Expr, Ge, Sum, sqrt
 
 from fltheory.bounds.algebra import EE, Inner, NormSq
+from fltheory.bounds.claim import Assumption
 from fltheory.bounds.definitions import Definition
 from fltheory.bounds.fen._symbols import (
     C_new,
@@ -68,6 +69,11 @@ KAPPA = (kappa, 10 * m / P * (1 / l2) * (l2 + beta) / (l2**2 - 25 * beta**2))
 KAPPA_0 = (kappa_0, 2 / l2 * (l2**2 - 25 * l2 * beta - 50 * beta**2) / (l2**2 - 25 * beta**2))
 KAPPA_PRIME = (kappa_prime, 5 / l2 * (l2 + beta) / (l2**2 - 25 * beta**2))
 """The printed constants."""
+
+KAPPA_STORED = (kappa, 2 * m / P * (l2 + beta) / l2**3)
+KAPPA_0_STORED = (kappa_0, 2 / l2)
+LARGE = Assumption("large quadratic penalty", Ge(l2, 2 * (1 + sqrt(2)) * beta))
+"""For stored subgradients, if the way down is paid with what gradients shrink."""
 
 
 def pull(force: Any) -> Expr:

@@ -171,6 +171,9 @@ WIDE = Real(0.1, 100, log=True)
 BEYOND_27 = Real(27.01, 300, log=True)
 """The same, beyond the threshold of the theorem."""
 
+BEYOND_5 = Real(4.83, 300, log=True)
+"""The same, beyond the threshold of the sharp forms."""
+
 
 def one_round(memory: Memory = "sign", *, l2_over_beta: Real = WIDE) -> Instances:
     """Return rounds of the algorithm as instances."""

@@ -24,6 +24,28 @@ constants :math:`4, 8, 8`; multiplied by :math:`\frac54` it implies
 \frac{10}{\lambda_2^2}C_{t-1} + \frac{10\beta}{\lambda_2^2}\mathbb E[\dots]`,
 and the rest is as before. So the term :math:`\kappa\frac P{2m}\lambda_1^2 d` is not there at all.
 
+**Derivation of the sharp form.** For stored subgradients and :math:`\lambda_2 \ge 2(1 + \sqrt2)\beta`. Write
+:math:`f_k = \nabla L_k(\tilde\theta_k^t) - \nabla L_k(\theta_*)` and :math:`F` for the mean of :math:`\mathbb
+E\|f_k\|^2`. A drawn client has the deviation :math:`f_k` afterwards, so (28) is an equality if :math:`F` is kept,
+:math:`C_t = (1 - \frac Pm)C_{t-1} + \frac PmF`. In Lemma B.4 convexity of :math:`L_k` between :math:`\tilde\theta_k^t`
+and :math:`\theta_*` may be replaced by what smoothness adds to it, :math:`\frac1{2\beta}\|f_k\|^2`; this leaves
+:math:`-\frac F{\lambda_2\beta}` on the right. Finally, soft thresholding is a factor in :math:`[0, 1]` in every
+coordinate, so that with the deviations :math:`a_k` of the stored gradients every coordinate of
+:math:`\lambda_2(\tilde\theta_k^t - \gamma^{t-1})` lies between those of :math:`-\bar a` and :math:`a_k - f_k - \bar a`.
+The squares of both, with :math:`\|a_k - \bar a - f_k\|^2 \le 2\|a_k - \bar a\|^2 + 2\|f_k\|^2`, have a mean of at
+most
+
+.. math:: \lambda_2^2\,\epsilon_t \le 2C_{t-1} + 2F .
+
+The deviations :math:`C_{t-1}` cancel for :math:`\frac Pm\kappa = \frac2{\lambda_2^2}(1 + \frac\beta{\lambda_2})`, and
+:math:`F` is left with twice that less :math:`\frac1{\lambda_2\beta}`, which is not positive if :math:`\lambda_2^2 \ge
+4\beta(\lambda_2 + \beta)`. So the theorem is true with
+
+.. math:: \kappa = \frac{2m}P\,\frac{\lambda_2 + \beta}{\lambda_2^3}, \qquad \kappa_0 = \frac2{\lambda_2},
+
+for :math:`\lambda_2 \ge 4.83\,\beta` in place of :math:`26.86\,\beta`, and the excess risk has the factor that it has
+in Lemma B.4.
+
 Instances: a round after up to two others, all participants enumerated; given the state before the round.
 
 Source: the paper's appendix B.2, Theorem B.6.
@@ -37,8 +59,19 @@ from sympy import Gt, Le
 
 from fltheory.bounds.algebra import EE, NormSq
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Kind
-from fltheory.bounds.fen._feddyn import DEVIATIONS, FORCES, KAPPA, KAPPA_0, STORED_DEVIATIONS, excess, pull
-from fltheory.bounds.fen._round import BEYOND_27, one_round
+from fltheory.bounds.fen._feddyn import (
+    DEVIATIONS,
+    FORCES,
+    KAPPA,
+    KAPPA_0,
+    KAPPA_0_STORED,
+    KAPPA_STORED,
+    LARGE,
+    STORED_DEVIATIONS,
+    excess,
+    pull,
+)
+from fltheory.bounds.fen._round import BEYOND_5, BEYOND_27, one_round
 from fltheory.bounds.fen._symbols import (
     C_new,
     C_old,
@@ -116,6 +149,14 @@ claim = Claim(
             assumptions=condition,
             check=one_round("subgradient", l2_over_beta=beyond_5),
             note="subgradients stored: no l1 term",
+        ),
+        Form(
+            variant="sharp",
+            statement=potential(0, kick[k]),
+            where=(KAPPA_STORED, KAPPA_0_STORED, *DEVIATIONS, *FORCES),
+            assumptions=(LARGE,),
+            check=one_round("subgradient", l2_over_beta=BEYOND_5),
+            note="smaller constants if subgradients are stored",
         ),
     ),
     uses=("fen.lemma-b.4", "fen.lemma-b.5", "fen.eq-28", "fen.eq-29", "fen.eq-41"),

@@ -161,3 +161,8 @@ PATHS = Instances(space=Space({**DRAWN, "E": Integer(1, 2)}), realise=realise_pa
 
 GIVEN = Instances(space=Space({**DRAWN, "N": Integer(2, 2), "rate": Real(0.001, 1, log=True)}), realise=realise_given)
 """Rounds of two clients with random participation; an outcome is a draw, noise is averaged out."""
+
+ANY_RATE = Instances(
+    space=Space({**DRAWN, "N": Integer(2, 2), "rate": Real(0.001, 30, log=True)}), realise=realise_given
+)
+"""The same with learning rates beyond the largest that the published proof allows."""
