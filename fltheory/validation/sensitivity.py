@@ -30,7 +30,8 @@ from fltheory.bounds.space import ExactPoint, Params, plain
 from fltheory.errors import Diverged, FltheoryError, NotApplicable
 from fltheory.validation.evaluate import Evaluation
 from fltheory.validation.proof.certificate import Hypotheses
-from fltheory.validation.proof.provers import attempt
+from fltheory.validation.proof.left_out import differ
+from fltheory.validation.proof.provers import attempt, prover_of
 from fltheory.validation.rates import check_rate
 from fltheory.validation.search import improve, sample, search
 from fltheory.validation.terms import Change, Term, terms
@@ -234,9 +235,14 @@ class Attempt:
             realise = source.realise
             source = replace(source, realise=lambda point: self._kept(self._claim.named(realise(point))))
         form = replace(self._term.changed(self._change), check=source)
-        certificate = attempt(self._claim.id, form, Hypotheses.of(self._claim, form), seconds=SECONDS)
+        known = Hypotheses.of(self._claim, form)
+        certificate = attempt(self._claim.id, form, known, seconds=SECONDS)
         if certificate is None:
             return None
+        whole = self._term.form
+        pair = (whole, Hypotheses.of(self._claim, whole)), (form, known)
+        if not differ(prover_of(certificate), pair, certificate.scope):
+            return None  # the term vanishes in all cases, so that they do not tell
         words = f"{certificate.strength.value} by {certificate.method}: {certificate.words}"
         return self._tested(UNNECESSARY, change=self._change.word, words=words)
 

@@ -7,7 +7,7 @@ are symbols. A case counts only if some instance with it meets the assumptions.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,9 +16,9 @@ import sympy as sp
 
 from fltheory.bounds.claim import Form, Instances, Rejected
 from fltheory.bounds.space import Choice, ExactPoint, Integer, Integers, Real, Space
-from fltheory.validation.evaluate import defined, failing
 from fltheory.validation.proof.certificate import Hypotheses
 from fltheory.validation.proof.function_classes import twin
+from fltheory.validation.proof.left_out import fulfilling
 
 DIMENSION = "d"
 """Parameter of a space that is the dimension of its vectors."""
@@ -87,6 +87,11 @@ def makes_instance(check: Instances, scope: Scope) -> bool:
 
 def inhabited(form: Form, hypotheses: Hypotheses, check: Instances, scope: Scope) -> bool:
     """Return whether there is an instance with these parameters that fulfils assumptions and premises."""
+    return next(fulfilling(form, hypotheses, check, random_points(check, scope)), None) is not None
+
+
+def random_points(check: Instances, scope: Scope) -> Iterator[dict[str, Any]]:
+    """Yield points with these parameters and random vectors, in floats; always the same ones."""
     point, symbols, shapes = point_of(check.space, scope)
     rng = np.random.default_rng(0)
     for _ in range(MOST_DRAWN):
@@ -95,16 +100,7 @@ def inhabited(form: Form, hypotheses: Hypotheses, check: Instances, scope: Scope
         names = {symbol.name.split("_")[0]: rng.uniform() < share for symbol in symbols}
         swap: dict[Any, Any] = {s: long * rng.normal() * names[s.name.split("_")[0]] for s in symbols}
         swap |= {symbol: parameter.at(rng.uniform()) for symbol, parameter in shapes.items()}
-        try:
-            env = form.named(check.realise(_in_floats(check.space, point, swap)))
-            values = defined(form, env)
-            if not any(failing(a.relation, a.over, values) for a in hypotheses.assumptions) and not any(
-                failing(premise, (), values) for premise in form.premises
-            ):
-                return True
-        except (Rejected, ArithmeticError):
-            continue
-    return False
+        yield _in_floats(check.space, point, swap)
 
 
 def _in_floats(space: Space, point: ExactPoint, swap: Mapping[Any, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,9 +12,12 @@ import sympy as sp
 
 from fltheory.bounds.claim import Form, Instances
 from fltheory.bounds.quantities import Domain
+from fltheory.bounds.space import Params
 from fltheory.validation.proof import expand, instances, products, quadratic, smt
 from fltheory.validation.proof.certificate import Certificate, Hypotheses, statement_digest
+from fltheory.validation.proof.class_cases import MOST_DRAWN
 from fltheory.validation.proof.counterexamples import refuted
+from fltheory.validation.proof.left_out import completed, left_out
 from fltheory.validation.proof.sequent import Sequent
 from fltheory.validation.proof.translate import Untranslatable, sequents
 from fltheory.validation.proof.vacuous import vacuous
@@ -26,6 +29,9 @@ LARGEST_SIZE = 3
 
 MOST_SIZES = 12
 """Combinations of sizes, and of discrete parameters, at which a form is certified."""
+
+MOST_RANKED = 400
+"""Combinations of discrete parameters among which those are looked for that smaller ones leave out."""
 
 FEWEST = 3
 """Discrete parameters at which a form has to be certified at least."""
@@ -58,6 +64,10 @@ class Prover(Protocol):
         """Return the polynomial problems of one case."""
         ...
 
+    def sampled(self, hypotheses: Hypotheses, scope: Scope) -> tuple[Instances, Iterator[Params]] | None:
+        """Return instances of a case, and random points of them; ``None`` if a case leaves nothing out."""
+        ...
+
     def words(self, form: Form, hypotheses: Hypotheses, scopes: Sequence[Scope]) -> str:
         """Return what a certificate of these cases covers."""
         ...
@@ -82,6 +92,9 @@ class Scalar:
         """Return the problems of the form."""
         made = expand.expanded(form, hypotheses.assumptions, {})
         return [one for goal in made.goals for one in sequents(made.hypotheses, goal, made.domains)]
+
+    def sampled(self, hypotheses: Hypotheses, scope: Scope) -> None:
+        """Return nothing: there are all values."""
 
     def words(self, form: Form, hypotheses: Hypotheses, scopes: Sequence[Scope]) -> str:
         """Return what is covered."""
@@ -114,6 +127,9 @@ class Sizes:
         made = expand.expanded(form, hypotheses.assumptions, scope)
         return [one for goal in made.goals for one in sequents(made.hypotheses, goal, made.domains)]
 
+    def sampled(self, hypotheses: Hypotheses, scope: Scope) -> None:
+        """Return nothing: every quantity is a symbol."""
+
     def words(self, form: Form, hypotheses: Hypotheses, scopes: Sequence[Scope]) -> str:
         """Return the sizes, and what else is fixed."""
         parts = [in_words(scopes)] if any(scopes) else []
@@ -136,7 +152,9 @@ class OnInstances:
         check = hypotheses.check
         if not isinstance(check, Instances) or not check.rational or not check.space.reals():
             return []
-        return [_stored(point) for point in instances.discrete_points(check.space, MOST_SIZES)]
+        several = [_stored(point) for point in instances.discrete_points(check.space, MOST_RANKED)]
+        small = several[: len(instances.discrete_points(check.space, MOST_SIZES))]
+        return completed(self, form, hypotheses, small, several[len(small) :], fewest=FEWEST)
 
     def required(self, scopes: Sequence[Scope]) -> int:
         """Return a few cases, or all if there are fewer."""
@@ -160,6 +178,16 @@ class OnInstances:
                 same = all(one.trivial for one in alone)
                 found += alone if same else sequents([*box, *known], goal, domains)
         return found
+
+    def sampled(self, hypotheses: Hypotheses, scope: Scope) -> tuple[Instances, Iterator[Params]] | None:
+        """Return the instances of the check, and points of them with discrete parameters as they are in a case."""
+        check = hypotheses.check
+        if not isinstance(check, Instances):
+            return None
+        discrete = {name: np.array(v) if isinstance(v, list) else v for name, v in scope.items()}
+        rng = np.random.default_rng(0)
+        length = check.space.length(discrete)
+        return check, (check.space.at(discrete, rng.random(length)) for _ in range(MOST_DRAWN))
 
     def words(self, form: Form, hypotheses: Hypotheses, scopes: Sequence[Scope]) -> str:
         """Return the discrete parameters."""
@@ -208,6 +236,14 @@ PROVERS: tuple[Prover, ...] = (Scalar(), Sizes(), OnInstances(), WorstCase(), Wo
 """All provers, those that prove most first."""
 
 
+def prover_of(certificate: Certificate) -> Prover:
+    """Return the prover that has found a certificate."""
+    found = next((one for one in PROVERS if one.name == certificate.prover), None)
+    if found is None:
+        raise Untranslatable(f"there is no prover called {certificate.prover!r}")
+    return found
+
+
 def attempt(
     id_: str, form: Form, hypotheses: Hypotheses, *, seconds: float, provers: Iterable[Prover] = PROVERS
 ) -> Certificate | None:
@@ -222,7 +258,7 @@ def attempt(
         except Untranslatable:
             continue
         about = _about(prover, ((scope, prover.problems(form, hypotheses, scope)) for scope in proved))
-        if about and len(proved) >= prover.required(scopes):
+        if about and len(proved) >= prover.required(scopes) and not left_out(prover, form, hypotheses, about):
             if prover.strength is not Strength.PROVED and refuted(form, hypotheses):
                 return None
             return Certificate(
@@ -255,7 +291,8 @@ def _settled(
     found: list[list[dict[str, Any]]] = []
     said = False
     for scope in scopes:
-        if len(done) >= prover.required(scopes) and time.perf_counter() > end:
+        late = len(done) >= prover.required(scopes) and time.perf_counter() > end
+        if late and not left_out(prover, form, hypotheses, done):
             break
         try:
             problems = prover.problems(form, hypotheses, scope)
@@ -318,9 +355,10 @@ def replay(certificate: Certificate, form: Form, hypotheses: Hypotheses, *, seco
     """
     if certificate.statement != statement_digest(form, hypotheses):
         return "the certificate is about another statement"
-    prover = next((one for one in PROVERS if one.name == certificate.prover), None)
-    if prover is None:
-        return f"there is no prover called {certificate.prover!r}"
+    try:
+        prover = prover_of(certificate)
+    except Untranslatable as error:
+        return str(error)
     if certificate.strength is not prover.strength:
         return f"what the prover {prover.name!r} finds is {prover.strength.value}"
     allowed = prover.scopes(form, hypotheses)
@@ -346,6 +384,9 @@ def replay(certificate: Certificate, form: Form, hypotheses: Hypotheses, *, seco
     about = _about(prover, zip(certificate.scope, made, strict=True))
     if not about:
         return "the hypotheses contradict each other"
+    missing = left_out(prover, form, hypotheses, about)
+    if missing:
+        return f"in all cases of the certificate this is zero: {', '.join(sorted(missing))}"
     if certificate.words != prover.words(form, hypotheses, about):
         return "the certificate says that it covers something else"
     return ""

@@ -22,7 +22,7 @@ import sympy as sp
 from sympy.core.relational import Relational
 
 from fltheory.bounds.claim import Form, Instances
-from fltheory.bounds.space import ExactPoint
+from fltheory.bounds.space import ExactPoint, Params
 from fltheory.validation.evaluate import defined
 from fltheory.validation.proof import instances, relevant
 from fltheory.validation.proof.certificate import Hypotheses
@@ -35,11 +35,13 @@ from fltheory.validation.proof.class_cases import (
     numbers_of,
     plane_of,
     point_of,
+    random_points,
     vector_names,
 )
 from fltheory.validation.proof.coordinates import Twins, same_answers
 from fltheory.validation.proof.function_classes import Answers, any_functions
 from fltheory.validation.proof.inner_products import UNIT, sequents
+from fltheory.validation.proof.left_out import completed
 from fltheory.validation.proof.sequent import Sequent
 from fltheory.validation.proof.translate import Untranslatable
 from fltheory.validation.verdict import Strength
@@ -83,7 +85,13 @@ class WorstCase:
         if len(made) <= MOST_CASES:
             return made
         # Spread over all sizes, small ones first.
-        return [made[round(number * (len(made) - 1) / (MOST_CASES - 1))] for number in range(MOST_CASES)]
+        chosen = [made[round(number * (len(made) - 1) / (MOST_CASES - 1))] for number in range(MOST_CASES)]
+        return completed(self, form, hypotheses, chosen, made, fewest=FEWEST)
+
+    def sampled(self, hypotheses: Hypotheses, scope: Scope) -> tuple[Instances, Iterator[Params]] | None:
+        """Return the widest instances, and points of them with the sizes and parameters of a case."""
+        check = _widest(hypotheses)
+        return None if check is None else (check, random_points(check, scope))
 
     def required(self, scopes: Sequence[Scope]) -> int:
         """Return a few cases."""
