@@ -95,6 +95,7 @@ COSTS = [
     (Ruan(), VECTOR, VECTOR),
     # They meet after each of their steps, of which there are two and one.
     (Scaffnew(probability=1.0), 1.5 * VECTOR, 1.5 * VECTOR),
+    (Scaffnew(probability=1e-12), 0, 0),
     (Scaffold(), 2 * VECTOR, 2 * VECTOR),
     (Scaffold(option="I"), 2 * VECTOR, 2 * VECTOR),
     (SignSGD(), 4, 4),
