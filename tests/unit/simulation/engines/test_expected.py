@@ -86,7 +86,7 @@ def test_shares_of_the_averaged_iterate():
 
 @pytest.mark.parametrize("rotated", [True, False])
 def test_the_covariance_of_two_noisy_steps_by_hand(rotated):
-    r"""``w_2 = M (M w_0 - eta b - eta nu_1) - eta b - eta nu_2``: covariance ``eta^2 s (M^2 + I)``, ``M = I - eta H``."""
+    r"""``w_2 = M (M w_0 - eta (b + nu_1)) - eta (b + nu_2)``: covariance ``eta^2 s (M^2 + I)``, ``M = I - eta H``."""
     eta, noise_sq = 0.2, 0.6
     problem = noisy_quadratic(
         dim=DIM, num_clients=1, rotated=rotated, noise_sq=noise_sq, client_drift_sq=0, round_drift_sq=0
