@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fltheory import Experiment, Participation, Record, client_quadratics, noisy_quadratic, simulate
+from fltheory._internal import memory
 from fltheory._internal.arguments import Floats
 from fltheory.algorithms.apfl import APFL
 from fltheory.algorithms.base import Algorithm, RoundResult
@@ -39,10 +40,11 @@ from fltheory.participation import (
 )
 from fltheory.problems.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
+from fltheory.simulation.cost import estimate
 from fltheory.simulation.engines import propagation
 from fltheory.simulation.engines.affine import Prober, RoundMap, _agree
 from fltheory.simulation.engines.stacked import memory_key
-from fltheory.simulation.schedules import Inverse
+from fltheory.simulation.schedules import Inverse, Table
 
 P = np.array([0.5, 0.5])
 DEFAULTS = {name: kind() for name, kind in registry.algorithms().items()}
@@ -447,6 +449,16 @@ def test_all_rounds_without_memory_are_read_at_once(monkeypatch):
     )
     simulate(experiment, engine="exact")
     assert read == [29 * 4]
+    read.clear()
+    simulate(replace(experiment, rate=0.05), engine="exact")
+    assert read == [4], "equal rounds are read once"
+    read.clear()
+    monkeypatch.setattr(propagation, "_AHEAD", 8)
+    simulate(experiment, engine="exact")
+    assert read == [8] * 14 + [4]
+    read.clear()
+    simulate(replace(experiment, rate=Table(values=[0.1] * 10 + [0.05] * 10 + [0.02])), engine="exact")
+    assert read == [8, 4], "what is equal to a round that is read already takes no room"
 
 
 def test_code_that_takes_one_rate_only_is_read_one_rate_at_a_time():
@@ -500,6 +512,21 @@ def test_bands_shrink_with_replicates():
     bands = [simulate(experiment, engine="exact", replicates=n).band("gap") for n in (20, 180)]
     few, many = (band.high[-1] - band.mean[-1] for band in bands)
     assert 0.2 < many / few < 0.5
+
+
+def test_the_memory_of_sampled_expectations_is_estimated_before_they_are_worked_out(monkeypatch):
+    """Every replicate has moments of its own, which fill the memory where the curves alone would not."""
+    monkeypatch.setattr(propagation, "OUTCOMES", 1)
+    problem = noisy_quadratic(dim=40, num_clients=3)
+    experiment, record = experiment_of(problem, FedAvg(), COINS), Record()
+    curves, moments = (
+        estimate(experiment, replicates=50, record=record, every_step=False, exact=exact).memory
+        for exact in (False, True)
+    )
+    assert simulate(experiment, engine="exact", replicates=2).method == "Rao-Blackwell"
+    monkeypatch.setattr(memory, "allowed", lambda: (curves + moments) / 2)
+    with pytest.raises(InvalidParameter, match=r"simulate\.replicates must be at most about"):
+        simulate(experiment, engine="exact", replicates=50)
 
 
 def test_sampling_needs_two_replicates():
