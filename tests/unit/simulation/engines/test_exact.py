@@ -41,7 +41,7 @@ from fltheory.participation import (
 from fltheory.problems.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.simulation.cost import estimate
-from fltheory.simulation.engines import propagation
+from fltheory.simulation.engines import many, propagation
 from fltheory.simulation.engines.affine import Prober, RoundMap, _agree
 from fltheory.simulation.engines.stacked import memory_key
 from fltheory.simulation.schedules import Inverse, Table
@@ -627,3 +627,38 @@ def test_how_many_entries_the_maps_of_a_round_may_have(monkeypatch, separable, e
     monkeypatch.setattr(propagation, "_HELD", entries - 1)
     with pytest.raises(propagation.NotEnumerable, match=f"more than {entries - 1} entries"):
         propagation.Propagation._require_room(course, 1, law, 0)
+
+
+class Chatty(FedAvg):
+    """FedAvg with two vectors up and one down."""
+
+    def round(self, state, oracle, work):
+        outcome = FedAvg.round(self, state, oracle, work)
+        return outcome._replace(uplink=2 * outcome.uplink)
+
+
+@pytest.mark.parametrize(
+    ("engine", "way"),
+    [
+        ("exact", "alike"),
+        ("exact", "each"),
+        ("exact", "groups"),
+        ("monte_carlo", "alike"),
+        ("monte_carlo", "each"),
+        ("reference", "each"),
+    ],
+)
+def test_uplink_and_downlink_are_told_apart_on_every_way(monkeypatch, engine, way):
+    """Two of three clients in the first round, all three later: vectors of four numbers with 32 bits each."""
+    monkeypatch.setattr(many, "MANY", 1 if way == "groups" else 256)
+    law = {} if way == "alike" else {"steps": Trace(steps=[[2, 0, 2], [2, 2, 2], [1, 2, 2]])}
+    participation = Participation(num_clients=3, local_steps=2, **law)
+    experiment = experiment_of(noisy_quadratic(dim=4, num_clients=3), Chatty(), participation, rounds=3)
+    record = Record(consensus=engine == "exact" or way == "each")
+    run = simulate(experiment, engine=engine, replicates=2, record=record)
+    if engine == "monte_carlo":
+        assert run.provenance["steps"].startswith("rounds drawn at once") is (way == "alike")
+    vectors = np.array([0, 3, 6, 9] if way == "alike" else [0, 2, 5, 8])
+    for row in range(len(run.downlink_bits)):
+        np.testing.assert_array_equal(run.downlink_bits[row], 4 * 32 * vectors)
+        np.testing.assert_array_equal(run.uplink_bits[row], 2 * 4 * 32 * vectors)
