@@ -21,7 +21,7 @@ from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.signsgd import SignSGD
 from fltheory.errors import Diverged
-from fltheory.participation import BernoulliSteps
+from fltheory.participation import Arrival, BernoulliSteps, Timeline, WithoutReplacement
 from fltheory.quadratic import compiled as compiled_module
 from fltheory.quadratic.oracle import numpy_unit_vectors
 from fltheory.simulation.engines import collapsed
@@ -102,6 +102,18 @@ def test_more_replicates_extend_a_run():
             ),
             OUTSIDE,
             "participation is random",
+        ),
+        (
+            experiment_of(
+                participation=Participation(
+                    num_clients=3,
+                    local_steps=2,
+                    selection=WithoutReplacement(size=2, renormalise=True),
+                    timeline=Timeline(arrivals=[Arrival(client=2, round=3)]),
+                )
+            ),
+            OUTSIDE,
+            "participation is random",  # in the last round only
         ),
     ],
 )

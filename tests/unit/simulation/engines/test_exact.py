@@ -31,8 +31,10 @@ from fltheory.communication.messages import Message
 from fltheory.configuration import registry
 from fltheory.errors import InvalidParameter, NotAffine, NotApplicable
 from fltheory.participation import (
+    Arrival,
     BernoulliSteps,
     StepCounts,
+    Timeline,
     Trace,
     UniformSteps,
     WithoutReplacement,
@@ -331,10 +333,40 @@ def test_maps_that_do_not_fit_are_sampled(monkeypatch):
 
 
 def test_maps_are_forgotten_where_they_fill_the_memory(monkeypatch):
-    experiment = experiment_of(problem_of("dense", 3), Scaffold(), rate=Inverse(scale=0.3, shift=4.0))
+    """Two rates in turn: two maps are read for all later rounds, or one for each of them."""
+    rates = Table(values=[0.1, 0.05] * 4)
+    experiment = experiment_of(problem_of("dense", 3), Scaffold(), rate=rates, rounds=8)
+    monkeypatch.setattr(propagation, "_AHEAD", 1)
+    read, whole = [], Prober.later_outcomes
+    monkeypatch.setattr(
+        Prober, "later_outcomes", lambda self, memory, works: read.append(len(works)) or whole(self, memory, works)
+    )
     kept = simulate(experiment, engine="exact")
+    assert read == [1] * 2
+    read.clear()
     monkeypatch.setattr(propagation, "_HELD", 20)
     assert np.array_equal(simulate(experiment, engine="exact").gap, kept.gap)
+    assert read == [1] * 7
+
+
+def test_covariance_of_the_model_knows_of_what_is_random_in_a_later_round():
+    """Two of three clients once the third has arrived: three models, equally likely, without noise."""
+    participation = Participation(
+        num_clients=3,
+        local_steps=2,
+        selection=WithoutReplacement(size=2, renormalise=True),
+        timeline=Timeline(arrivals=[Arrival(client=2, round=1)]),
+    )
+    problem = problem_of("diagonal", 3, noise_sq=0.0, round_drift_sq=0.0)
+    experiment = experiment_of(problem, FedAvg(), participation, rounds=2, rate=0.1)
+    run = simulate(experiment, engine="exact", record=Record(moments=True))
+    models = simulate(experiment, engine="reference", replicates=60, record=Record(models=True)).models[:, 2]
+    models = np.unique(models.round(12), axis=0)
+    assert len(models) == 3
+    np.testing.assert_allclose(run.curve("model_mean")[0, 2], models.mean(axis=0), rtol=1e-9)
+    covariance = np.cov(models.T, bias=True)
+    assert np.abs(covariance[~np.eye(3, dtype=bool)]).min() > 1e-6
+    np.testing.assert_allclose(run.curve("model_covariance")[0, 2], covariance, rtol=1e-8)
 
 
 def test_covariance_of_the_model_knows_that_coordinates_share_their_participation():

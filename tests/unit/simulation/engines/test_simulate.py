@@ -19,7 +19,7 @@ from fltheory.errors import Diverged, InvalidParameter, NotApplicable
 from fltheory.participation import Arrival, Bernoulli, BernoulliSteps, Timeline, UniformSteps, WithoutReplacement
 from fltheory.quadratic import Quadratic
 from fltheory.simulation.engines.simulate import BLOCK, runs_every_step
-from fltheory.simulation.schedules import Inverse
+from fltheory.simulation.schedules import Inverse, Table
 
 EVERYTHING = Record(nonzeros=True, entropy_bin=0.01, models=True)
 
@@ -218,6 +218,16 @@ def test_divergence_is_an_error_that_says_where(engine, rate):
     assert 1 <= error.round_index <= 400
     if rate == 4.0:
         assert error.round_index > 20
+
+
+@pytest.mark.parametrize("engine", ["reference", "monte_carlo", "exact"])
+def test_the_learning_rate_of_a_divergence_is_that_of_its_round(engine):
+    """A rate of ``1e120`` in the third round takes the distance beyond all bounds."""
+    rate = Table(values=[0.05, 0.06, 1e120, 0.07])
+    experiment = experiment_of(FedAvg(), rounds=6, rate=rate, participation=full(4))
+    with pytest.raises(Diverged) as caught:
+        simulate(experiment, engine=engine, replicates=2)
+    assert (caught.value.round_index, caught.value.rate) == (3, 1e120)
 
 
 def test_engines_diverge_in_the_same_round():
