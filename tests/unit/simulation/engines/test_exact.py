@@ -561,6 +561,23 @@ def test_the_memory_of_sampled_expectations_is_estimated_before_they_are_worked_
         simulate(experiment, engine="exact", replicates=50)
 
 
+def test_what_sampling_cannot_do_is_refused(monkeypatch):
+    """More than one outcome is too many here."""
+    monkeypatch.setattr(propagation, "OUTCOMES", 1)
+    experiment = experiment_of(problem_of("rotated", 3), FedAvg(), COINS)
+    with pytest.raises(NotApplicable, match="at least 2 replicates for a confidence band, got replicates=1"):
+        simulate(experiment, engine="exact", replicates=1)
+    with pytest.raises(NotApplicable, match="moments of the model are recorded only where"):
+        simulate(experiment, engine="exact", replicates=2, record=Record(moments=True))
+    with pytest.raises(NotApplicable, match="would have to sample participation: round 0 has more than 1 outcomes"):
+        simulate(experiment, engine="exact", replicates=2, sampled="error")
+    run = simulate(experiment, engine="exact", replicates=2, seed=3)
+    assert (run.exact, run.replicates, run.provenance["replicates"]) == (False, 2, 2)
+    assert not np.array_equal(run.gap[0], run.gap[1])
+    whole = simulate(experiment_of(problem_of("rotated", 3), FedAvg()), engine="exact", replicates=5)
+    assert (whole.exact, whole.replicates, whole.provenance["replicates"]) == (True, 1, 0)
+
+
 def test_sampling_needs_two_replicates():
     with pytest.raises(NotApplicable, match="at least 2 replicates"):
         simulate(experiment_of(problem_of("rotated", 3), CFLR(), COINS, rounds=8), engine="exact", replicates=1)
