@@ -24,9 +24,11 @@ from fltheory.participation import BernoulliSteps
 from fltheory.problems.oracle import PLAIN, LocalSteps, rate_of
 from fltheory.quadratic import Quadratic
 from fltheory.quadratic.multiplied import MultipliedOracle
+from fltheory.simulation.engines import propagation
+from fltheory.simulation.engines.affine import Prober
 from fltheory.simulation.engines.multiplied import MultipliedProber
 from fltheory.simulation.engines.terms import Terms
-from fltheory.simulation.schedules import Inverse, PerStep
+from fltheory.simulation.schedules import Inverse, PerStep, Table
 
 CLIENTS, STEPS, ROUNDS = 2, 2, 2
 
@@ -301,6 +303,25 @@ def test_matrices_per_map_are_its_own_and_one_for_every_factor_of_a_client(law, 
     step = prober.first(np.ones(2), terms.sample(0, seed=0, replicates=range(1)))
     assert len(step.tilts.matrix) == CLIENTS * factors
     assert prober.matrices_per_map == 1 + CLIENTS * max(factors, 3)
+
+
+@pytest.mark.parametrize(("held", "maps"), [(14, 2), (13, 7)])
+def test_maps_take_the_room_of_all_their_matrices(monkeypatch, held, maps):
+    """Seven matrices of two numbers each: with 13 allowed, each of two maps in turn is forgotten before the other."""
+    experiment = experiment_of(
+        quadratic("diagonal", **LAWS["random Hessian"]),
+        FedAvg(),
+        rounds=8,
+        rate=Table(values=[0.1, 0.05] * 4),
+        averaging=None,
+    )
+    read, whole = [], Prober.later_outcomes
+    monkeypatch.setattr(
+        Prober, "later_outcomes", lambda self, memory, works: read.append(1) or whole(self, memory, works)
+    )
+    monkeypatch.setattr(propagation, "_HELD", held)
+    simulate(experiment, engine="exact")
+    assert len(read) == maps
 
 
 class TestRefusals:
