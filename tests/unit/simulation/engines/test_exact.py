@@ -23,10 +23,12 @@ from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.fen_fedavg import FedElasticNet1
 from fltheory.algorithms.fen_feddyn import FedElasticNet3
 from fltheory.algorithms.fen_scaffold import FedElasticNet2
+from fltheory.algorithms.gossip_sgd import GossipSGD
 from fltheory.algorithms.mime import Mime
 from fltheory.algorithms.pfedme import PFedMe
 from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.algorithms.scaffold import Scaffold
+from fltheory.algorithms.signsgd import SignSGD
 from fltheory.communication.messages import Message
 from fltheory.configuration import registry
 from fltheory.errors import InvalidParameter, NotAffine, NotApplicable
@@ -43,7 +45,7 @@ from fltheory.participation import (
 from fltheory.problems.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
 from fltheory.simulation.cost import estimate
-from fltheory.simulation.engines import many, propagation
+from fltheory.simulation.engines import exact, many, propagation
 from fltheory.simulation.engines.affine import Prober, RoundMap, _agree
 from fltheory.simulation.engines.stacked import memory_key
 from fltheory.simulation.schedules import Inverse, Table
@@ -711,3 +713,54 @@ def test_uplink_and_downlink_are_told_apart_on_every_way(monkeypatch, engine, wa
     for row in range(len(run.downlink_bits)):
         np.testing.assert_array_equal(run.downlink_bits[row], 4 * 32 * vectors)
         np.testing.assert_array_equal(run.uplink_bits[row], 2 * 4 * 32 * vectors)
+
+
+@pytest.mark.parametrize(
+    ("way", "layout"),
+    [(way, layout) for way in ("alike", "each", "groups") for layout in ("rotated", "diagonal", "dense")]
+    + [("at once", "rotated"), ("at once", "diagonal")],
+)
+def test_every_way_begins_at_the_start(monkeypatch, way, layout):
+    """Without noise every curve is that of the run, its first entry included, wherever it begins."""
+    monkeypatch.setattr(many, "MANY", 1 if way == "groups" else 256)
+    still = {"noise_sq": 0.0, "round_drift_sq": 0.0}
+    problem = problem_of(layout, 3, **still)
+    if way == "alike" and layout != "rotated":
+        problem = client_quadratics(dim=3, num_clients=3, dissimilarity=0.0, commuting=layout == "diagonal", **still)
+    experiment = experiment_of(
+        problem,
+        FedAvg(),
+        Participation(num_clients=3, local_steps=2, **({"steps": Trace(steps=[[1, 2, 2]])} if way != "alike" else {})),
+        start=np.array([0.5, -1.0, 2.0]),
+        averaging=[1.0, 2.0, 0.5, 1.0, 3.0],
+    )
+    record = Record(consensus=False)
+    run = simulate(experiment, engine="monte_carlo" if way == "at once" else "exact", replicates=1, record=record)
+    assert run.provenance.get("steps", "rounds drawn at once").startswith("rounds drawn at once")
+    assert_same_expectation(run, simulate(experiment, engine="reference", replicates=1, record=record))
+
+
+def test_the_maps_of_the_last_round_have_its_rate_and_its_law():
+    """Steps and rates change: one step of 0.1, and then two of 0.05, for which ``(1 - 0.05 h)^2`` is the map."""
+    problem = noisy_quadratic(dim=2, num_clients=1, mu=1.0, L=1.0, client_drift_sq=0.0)
+    experiment = experiment_of(
+        problem,
+        FedAvg(),
+        Participation(num_clients=1, local_steps=2, steps=Trace(steps=[[1], [2], [1]])),
+        rounds=2,
+        rate=Table(values=[0.1, 0.05, 0.02]),
+    )
+    chances, maps = exact.last_round_maps(experiment)
+    assert chances.tolist() == [1.0]
+    (step,) = maps
+    np.testing.assert_allclose(step.matrix, np.full((2, 1, 1), 0.95**2), rtol=1e-12)
+    assert step.spread_matrix.shape[1] == 0
+    law = Participation(num_clients=1, local_steps=2, steps=StepCounts(pmf=[0.2, 0.3, 0.5]))
+    chances, maps = exact.last_round_maps(replace(experiment, participation=law))
+    found = {round(float(step.matrix[0, 0, 0]), 9): chance for chance, step in zip(chances, maps, strict=True)}
+    assert found == pytest.approx({1.0: 0.2, 0.95: 0.3, 0.9025: 0.5})
+    for algorithm, message in ((EFL(), "changes from round to round"), (GossipSGD(mixing=["mean", "ring"]), "changes")):
+        with pytest.raises(NotApplicable, match=message):
+            exact.last_round_maps(replace(experiment, algorithm=algorithm))
+    with pytest.raises(NotAffine, match="signSGD has no round map: signs"):
+        exact.last_round_maps(replace(experiment, algorithm=SignSGD()))
