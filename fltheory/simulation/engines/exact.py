@@ -177,8 +177,8 @@ def _prober(experiment: Experiment, algorithm: Algorithm, oracle: ClosedFormOrac
         return MultipliedProber(algorithm, oracle, spread=spread)
     prober = Prober(algorithm, oracle, spread=spread)
     of_the_server = all(len(shape) == 1 for shape in prober.layout.shapes.values())
-    plain = not record.looks_inside and not experiment.algorithm.chances(experiment.participation.local_steps)
-    if oracle.num_clients > many.MANY and oracle.has_independent_clients and of_the_server and plain:
+    draws = experiment.algorithm.chances(experiment.participation.local_steps)
+    if oracle.num_clients > many.MANY and oracle.has_independent_clients and of_the_server and not draws:
         return many.ManyProber(algorithm, oracle, spread=spread)
     return prober
 

@@ -9,14 +9,14 @@ squared norms and gaps follow from their means and covariances.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fltheory._internal.arguments import Floats
-from fltheory.algorithms.base import Algorithm, Chance, RoundResult, Uniform
+from fltheory.algorithms.base import Algorithm, RoundResult
 from fltheory.errors import NotApplicable
 from fltheory.problems.oracle import Oracle, Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
@@ -52,9 +52,6 @@ class Watched(Algorithm):
     @property
     def not_affine(self) -> str:
         return self.algorithm.not_affine
-
-    def chances(self, local_steps: int) -> Mapping[str, Chance | Uniform]:
-        return self.algorithm.chances(local_steps)
 
     def init(self, start: Floats, oracle: Oracle, p: Floats) -> Any:
         state = self.algorithm.init(start, oracle, p)

@@ -79,7 +79,6 @@ class MultipliedProber(Prober):
         """Return by how much the rows of all probes change if factors take the given values."""
         self._values = values
         result, response, _ = self._respond(begin, works, states=states)
-        self._values = {}
         for name, value in self._memory.items():
             if not np.allclose(getattr(result.state, name), value, rtol=1e-9, atol=1e-12):
                 raise NotAffine(f"noise that multiplies the state enters what is remembered in {name!r}; {_REMEDY}")

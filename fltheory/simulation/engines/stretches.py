@@ -116,11 +116,7 @@ class _Several:
         self._averaged = not prober.spread
         clients = 1 if self._averaged else oracle.num_clients
         self._size = min(_ENTRIES // (clients * oracle.dim), _MOST)
-        self._possible = (
-            prober.lines == 1
-            and self._size > 1
-            and all(layout.shapes[name][-1:] == (oracle.dim,) for name in layout.memory)
-        )
+        self._possible = prober.lines == 1 and all(layout.shapes[name][-1:] == (oracle.dim,) for name in layout.memory)
         self._wide: ExchangeableProber | None = None
         self._count = 0
 

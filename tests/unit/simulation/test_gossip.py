@@ -132,6 +132,12 @@ def test_the_round_number_is_read_only_where_matrices_change():
     assert not GossipSGD(mixing=["mean", "ring"]).autonomous
 
 
+def test_no_probabilities_are_none_however_they_are_written():
+    assert GossipSGD(probabilities=[]) == GossipSGD(probabilities=()) == GossipSGD()
+    assert hash(GossipSGD(probabilities=[])) == hash(GossipSGD())
+    assert GossipSGD(mixing=["mean", "ring"], probabilities=[0.5, 0.5]).probabilities == (0.5, 0.5)
+
+
 def test_a_configuration_file_may_have_names_and_matrices():
     text = """
     rounds = 3

@@ -160,6 +160,19 @@ def test_without_noise_expectations_are_the_run(algorithm, kind):
     np.testing.assert_allclose(exact.consensus_sq, plain.consensus_sq, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("looks", ["gradient_sq", "local_models", "mean_iterate"])
+@pytest.mark.parametrize("clients", [1, 3])
+def test_each_can_be_looked_at_alone(looks, clients):
+    """Also with one local step, where as many gradients, or mean iterates, are seen as there are models of clients."""
+    problem = noisy_quadratic(dim=3, num_clients=clients, noise_sq=0.0, client_drift_sq=0.0, round_drift_sq=0.0)
+    participation = Participation(num_clients=clients, local_steps=1)
+    run = Experiment(problem=problem, algorithm=FedAvg(), participation=participation, rounds=3, rate=0.1)
+    record = Record(**{looks: True})
+    exact, one = (simulate(run, engine=engine, replicates=1, record=record) for engine in ("exact", "reference"))
+    np.testing.assert_allclose(exact.curve(looks), one.curve(looks), rtol=1e-9, atol=1e-12)
+    assert {name for name in INSIDE if name in exact.curves()} == {name for name in INSIDE if name.startswith(looks)}
+
+
 def test_expectations_beside_the_averaged_iterate_and_sampled_participation():
     run = experiment_of(PROBLEMS["rotated"], Scaffold(), steps=UniformSteps(low=0))
     run = dataclasses.replace(run, averaging=[1.0, 2.0, 0.5, 1.0, 3.0])

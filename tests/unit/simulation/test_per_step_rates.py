@@ -187,20 +187,29 @@ def test_control_variates_are_mean_gradients_weighted_with_the_rates():
     np.testing.assert_allclose(after.c_i, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("prox", [0.0, 3.0, 25.0])
 @pytest.mark.parametrize("rates", [[0.02, 0.1], [0.1, 0.02]])
-def test_fednova_weighs_displacements_by_the_rates_of_their_steps(rates):
+def test_fednova_weighs_displacements_by_the_rates_of_their_steps(rates, prox):
     r"""A client that takes the first step only has moved by its rate :math:`S_i`; the mean of these moves the server.
 
     .. math:: w^+ = w + \sum_ip_i\frac{\sum_jp_jS_j}{S_i}(w_i - w), \qquad S_i = \sum_{k<s_i}\eta_k .
+
+    With a pull the second step takes the first one back by a part, so that
+    :math:`S_i = \eta_0 |1 - \eta_1\rho| + \eta_1` where both steps are taken.
     """
     problem = PROBLEMS["dense"]()
     steps = StepCounts(pmf=np.eye(3)[[2, 1, 1]])
     participation = Participation(num_clients=3, local_steps=2, steps=steps)
     run = Experiment(
-        problem=problem, algorithm=FedNova(), participation=participation, rounds=1, rate=StepTable(values=rates)
+        problem=problem,
+        algorithm=FedNova(prox=prox),
+        participation=participation,
+        rounds=1,
+        rate=StepTable(values=rates),
     )
     seen = simulate(run, engine="reference", replicates=1, record=Record(models=True, local_models=True))
     moved = seen.local_models[0, 1] - problem.start
-    length, p = np.array([sum(rates), rates[0], rates[0]]), problem.weights
+    both = rates[0] * abs(1.0 - rates[1] * prox) + rates[1]
+    length, p = np.array([both, rates[0], rates[0]]), problem.weights
     expected = problem.start + (p * (p @ length) / length) @ moved
     np.testing.assert_allclose(seen.models[0, 1], expected, rtol=1e-12)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fltheory import Experiment, Participation, Record, client_quadratics, noisy_quadratic, simulate
+from fltheory._internal import memory
 from fltheory._internal.arguments import Floats
 from fltheory.algorithms.apfl import APFL
 from fltheory.algorithms.base import Algorithm, RoundResult
@@ -22,16 +23,20 @@ from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.fen_fedavg import FedElasticNet1
 from fltheory.algorithms.fen_feddyn import FedElasticNet3
 from fltheory.algorithms.fen_scaffold import FedElasticNet2
+from fltheory.algorithms.gossip_sgd import GossipSGD
 from fltheory.algorithms.mime import Mime
 from fltheory.algorithms.pfedme import PFedMe
 from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.algorithms.scaffold import Scaffold
+from fltheory.algorithms.signsgd import SignSGD
 from fltheory.communication.messages import Message
 from fltheory.configuration import registry
 from fltheory.errors import InvalidParameter, NotAffine, NotApplicable
 from fltheory.participation import (
+    Arrival,
     BernoulliSteps,
     StepCounts,
+    Timeline,
     Trace,
     UniformSteps,
     WithoutReplacement,
@@ -39,10 +44,11 @@ from fltheory.participation import (
 )
 from fltheory.problems.oracle import Round
 from fltheory.quadratic.closed_form import ClosedFormOracle
-from fltheory.simulation.engines import propagation
+from fltheory.simulation.cost import estimate
+from fltheory.simulation.engines import exact, many, propagation
 from fltheory.simulation.engines.affine import Prober, RoundMap, _agree
 from fltheory.simulation.engines.stacked import memory_key
-from fltheory.simulation.schedules import Inverse
+from fltheory.simulation.schedules import Inverse, Table
 
 P = np.array([0.5, 0.5])
 DEFAULTS = {name: kind() for name, kind in registry.algorithms().items()}
@@ -329,10 +335,40 @@ def test_maps_that_do_not_fit_are_sampled(monkeypatch):
 
 
 def test_maps_are_forgotten_where_they_fill_the_memory(monkeypatch):
-    experiment = experiment_of(problem_of("dense", 3), Scaffold(), rate=Inverse(scale=0.3, shift=4.0))
+    """Two rates in turn: two maps are read for all later rounds, or one for each of them."""
+    rates = Table(values=[0.1, 0.05] * 4)
+    experiment = experiment_of(problem_of("dense", 3), Scaffold(), rate=rates, rounds=8)
+    monkeypatch.setattr(propagation, "_AHEAD", 1)
+    read, whole = [], Prober.later_outcomes
+    monkeypatch.setattr(
+        Prober, "later_outcomes", lambda self, memory, works: read.append(len(works)) or whole(self, memory, works)
+    )
     kept = simulate(experiment, engine="exact")
+    assert read == [1] * 2
+    read.clear()
     monkeypatch.setattr(propagation, "_HELD", 20)
     assert np.array_equal(simulate(experiment, engine="exact").gap, kept.gap)
+    assert read == [1] * 7
+
+
+def test_covariance_of_the_model_knows_of_what_is_random_in_a_later_round():
+    """Two of three clients once the third has arrived: three models, equally likely, without noise."""
+    participation = Participation(
+        num_clients=3,
+        local_steps=2,
+        selection=WithoutReplacement(size=2, renormalise=True),
+        timeline=Timeline(arrivals=[Arrival(client=2, round=1)]),
+    )
+    problem = problem_of("diagonal", 3, noise_sq=0.0, round_drift_sq=0.0)
+    experiment = experiment_of(problem, FedAvg(), participation, rounds=2, rate=0.1)
+    run = simulate(experiment, engine="exact", record=Record(moments=True))
+    models = simulate(experiment, engine="reference", replicates=60, record=Record(models=True)).models[:, 2]
+    models = np.unique(models.round(12), axis=0)
+    assert len(models) == 3
+    np.testing.assert_allclose(run.curve("model_mean")[0, 2], models.mean(axis=0), rtol=1e-9)
+    covariance = np.cov(models.T, bias=True)
+    assert np.abs(covariance[~np.eye(3, dtype=bool)]).min() > 1e-6
+    np.testing.assert_allclose(run.curve("model_covariance")[0, 2], covariance, rtol=1e-8)
 
 
 def test_covariance_of_the_model_knows_that_coordinates_share_their_participation():
@@ -447,6 +483,16 @@ def test_all_rounds_without_memory_are_read_at_once(monkeypatch):
     )
     simulate(experiment, engine="exact")
     assert read == [29 * 4]
+    read.clear()
+    simulate(replace(experiment, rate=0.05), engine="exact")
+    assert read == [4], "equal rounds are read once"
+    read.clear()
+    monkeypatch.setattr(propagation, "_AHEAD", 8)
+    simulate(experiment, engine="exact")
+    assert read == [8] * 14 + [4]
+    read.clear()
+    simulate(replace(experiment, rate=Table(values=[0.1] * 10 + [0.05] * 10 + [0.02])), engine="exact")
+    assert read == [8, 4], "what is equal to a round that is read already takes no room"
 
 
 def test_code_that_takes_one_rate_only_is_read_one_rate_at_a_time():
@@ -500,6 +546,38 @@ def test_bands_shrink_with_replicates():
     bands = [simulate(experiment, engine="exact", replicates=n).band("gap") for n in (20, 180)]
     few, many = (band.high[-1] - band.mean[-1] for band in bands)
     assert 0.2 < many / few < 0.5
+
+
+def test_the_memory_of_sampled_expectations_is_estimated_before_they_are_worked_out(monkeypatch):
+    """Every replicate has moments of its own, which fill the memory where the curves alone would not."""
+    monkeypatch.setattr(propagation, "OUTCOMES", 1)
+    problem = noisy_quadratic(dim=40, num_clients=3)
+    experiment, record = experiment_of(problem, FedAvg(), COINS), Record()
+    curves, moments = (
+        estimate(experiment, replicates=50, record=record, every_step=False, exact=exact).memory
+        for exact in (False, True)
+    )
+    assert simulate(experiment, engine="exact", replicates=2).method == "Rao-Blackwell"
+    monkeypatch.setattr(memory, "allowed", lambda: (curves + moments) / 2)
+    with pytest.raises(InvalidParameter, match=r"simulate\.replicates must be at most about"):
+        simulate(experiment, engine="exact", replicates=50)
+
+
+def test_what_sampling_cannot_do_is_refused(monkeypatch):
+    """More than one outcome is too many here."""
+    monkeypatch.setattr(propagation, "OUTCOMES", 1)
+    experiment = experiment_of(problem_of("rotated", 3), FedAvg(), COINS)
+    with pytest.raises(NotApplicable, match="at least 2 replicates for a confidence band, got replicates=1"):
+        simulate(experiment, engine="exact", replicates=1)
+    with pytest.raises(NotApplicable, match="moments of the model are recorded only where"):
+        simulate(experiment, engine="exact", replicates=2, record=Record(moments=True))
+    with pytest.raises(NotApplicable, match="would have to sample participation: round 0 has more than 1 outcomes"):
+        simulate(experiment, engine="exact", replicates=2, sampled="error")
+    run = simulate(experiment, engine="exact", replicates=2, seed=3)
+    assert (run.exact, run.replicates, run.provenance["replicates"]) == (False, 2, 2)
+    assert not np.array_equal(run.gap[0], run.gap[1])
+    whole = simulate(experiment_of(problem_of("rotated", 3), FedAvg()), engine="exact", replicates=5)
+    assert (whole.exact, whole.replicates, whole.provenance["replicates"]) == (True, 1, 0)
 
 
 def test_sampling_needs_two_replicates():
@@ -600,3 +678,89 @@ def test_how_many_entries_the_maps_of_a_round_may_have(monkeypatch, separable, e
     monkeypatch.setattr(propagation, "_HELD", entries - 1)
     with pytest.raises(propagation.NotEnumerable, match=f"more than {entries - 1} entries"):
         propagation.Propagation._require_room(course, 1, law, 0)
+
+
+class Chatty(FedAvg):
+    """FedAvg with two vectors up and one down."""
+
+    def round(self, state, oracle, work):
+        outcome = FedAvg.round(self, state, oracle, work)
+        return outcome._replace(uplink=2 * outcome.uplink)
+
+
+@pytest.mark.parametrize(
+    ("engine", "way"),
+    [
+        ("exact", "alike"),
+        ("exact", "each"),
+        ("exact", "groups"),
+        ("monte_carlo", "alike"),
+        ("monte_carlo", "each"),
+        ("reference", "each"),
+    ],
+)
+def test_uplink_and_downlink_are_told_apart_on_every_way(monkeypatch, engine, way):
+    """Two of three clients in the first round, all three later: vectors of four numbers with 32 bits each."""
+    monkeypatch.setattr(many, "MANY", 1 if way == "groups" else 256)
+    law = {} if way == "alike" else {"steps": Trace(steps=[[2, 0, 2], [2, 2, 2], [1, 2, 2]])}
+    participation = Participation(num_clients=3, local_steps=2, **law)
+    experiment = experiment_of(noisy_quadratic(dim=4, num_clients=3), Chatty(), participation, rounds=3)
+    record = Record(consensus=engine == "exact" or way == "each")
+    run = simulate(experiment, engine=engine, replicates=2, record=record)
+    if engine == "monte_carlo":
+        assert run.provenance["steps"].startswith("rounds drawn at once") is (way == "alike")
+    vectors = np.array([0, 3, 6, 9] if way == "alike" else [0, 2, 5, 8])
+    for row in range(len(run.downlink_bits)):
+        np.testing.assert_array_equal(run.downlink_bits[row], 4 * 32 * vectors)
+        np.testing.assert_array_equal(run.uplink_bits[row], 2 * 4 * 32 * vectors)
+
+
+@pytest.mark.parametrize(
+    ("way", "layout"),
+    [(way, layout) for way in ("alike", "each", "groups") for layout in ("rotated", "diagonal", "dense")]
+    + [("at once", "rotated"), ("at once", "diagonal")],
+)
+def test_every_way_begins_at_the_start(monkeypatch, way, layout):
+    """Without noise every curve is that of the run, its first entry included, wherever it begins."""
+    monkeypatch.setattr(many, "MANY", 1 if way == "groups" else 256)
+    still = {"noise_sq": 0.0, "round_drift_sq": 0.0}
+    problem = problem_of(layout, 3, **still)
+    if way == "alike" and layout != "rotated":
+        problem = client_quadratics(dim=3, num_clients=3, dissimilarity=0.0, commuting=layout == "diagonal", **still)
+    experiment = experiment_of(
+        problem,
+        FedAvg(),
+        Participation(num_clients=3, local_steps=2, **({"steps": Trace(steps=[[1, 2, 2]])} if way != "alike" else {})),
+        start=np.array([0.5, -1.0, 2.0]),
+        averaging=[1.0, 2.0, 0.5, 1.0, 3.0],
+    )
+    record = Record(consensus=False)
+    run = simulate(experiment, engine="monte_carlo" if way == "at once" else "exact", replicates=1, record=record)
+    assert run.provenance.get("steps", "rounds drawn at once").startswith("rounds drawn at once")
+    assert_same_expectation(run, simulate(experiment, engine="reference", replicates=1, record=record))
+
+
+def test_the_maps_of_the_last_round_have_its_rate_and_its_law():
+    """Steps and rates change: one step of 0.1, and then two of 0.05, for which ``(1 - 0.05 h)^2`` is the map."""
+    problem = noisy_quadratic(dim=2, num_clients=1, mu=1.0, L=1.0, client_drift_sq=0.0)
+    experiment = experiment_of(
+        problem,
+        FedAvg(),
+        Participation(num_clients=1, local_steps=2, steps=Trace(steps=[[1], [2], [1]])),
+        rounds=2,
+        rate=Table(values=[0.1, 0.05, 0.02]),
+    )
+    chances, maps = exact.last_round_maps(experiment)
+    assert chances.tolist() == [1.0]
+    (step,) = maps
+    np.testing.assert_allclose(step.matrix, np.full((2, 1, 1), 0.95**2), rtol=1e-12)
+    assert step.spread_matrix.shape[1] == 0
+    law = Participation(num_clients=1, local_steps=2, steps=StepCounts(pmf=[0.2, 0.3, 0.5]))
+    chances, maps = exact.last_round_maps(replace(experiment, participation=law))
+    found = {round(float(step.matrix[0, 0, 0]), 9): chance for chance, step in zip(chances, maps, strict=True)}
+    assert found == pytest.approx({1.0: 0.2, 0.95: 0.3, 0.9025: 0.5})
+    for algorithm, message in ((EFL(), "changes from round to round"), (GossipSGD(mixing=["mean", "ring"]), "changes")):
+        with pytest.raises(NotApplicable, match=message):
+            exact.last_round_maps(replace(experiment, algorithm=algorithm))
+    with pytest.raises(NotAffine, match="signSGD has no round map: signs"):
+        exact.last_round_maps(replace(experiment, algorithm=SignSGD()))

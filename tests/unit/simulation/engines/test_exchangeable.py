@@ -1,9 +1,14 @@
 """The short way for clients that are alike gives the moments of the long way, client by client."""
 
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
 import numpy as np
 import pytest
 
-from fltheory import Experiment, Participation, client_quadratics, noisy_quadratic, simulate
+from fltheory import Experiment, Participation, Record, client_quadratics, noisy_quadratic, simulate
+from fltheory._internal.arguments import Floats
+from fltheory.algorithms.base import Algorithm, RoundResult
 from fltheory.algorithms.cflr import CFLR
 from fltheory.algorithms.efl import EFL
 from fltheory.algorithms.fedavg import FedAvg
@@ -75,10 +80,10 @@ def short_runs(monkeypatch):
     return taken
 
 
-def assert_both_ways_agree(monkeypatch, experiment):
-    short = simulate(experiment, engine="exact")
+def assert_both_ways_agree(monkeypatch, experiment, record=None):
+    short = simulate(experiment, engine="exact", record=record)
     monkeypatch.setattr(exact, "is_exchangeable", lambda oracle, works: False)
-    long = simulate(experiment, engine="exact")
+    long = simulate(experiment, engine="exact", record=record)
     assert short.curves() == long.curves()
     for name in long.curves():
         atol = 1e-11 * max(float(np.abs(long.curve(name)).max()), 1e-6)
@@ -112,6 +117,64 @@ def test_both_ways_agree_where_the_rate_changes_now_and_then(monkeypatch, short_
     experiment = experiment_of(PROBLEMS[problem](3), AFFINE[name], rate=rate, rounds=11, averaging=None)
     assert_both_ways_agree(monkeypatch, experiment)
     assert short_runs, "the short way was not taken"
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 9])
+@pytest.mark.parametrize("problem", ["same clients", "one matrix"])
+def test_both_ways_have_the_same_moments_of_the_model(monkeypatch, short_runs, problem, rounds):
+    experiment = experiment_of(PROBLEMS[problem](3), Scaffold(), rounds=rounds, averaging=None)
+    found = simulate(experiment, engine="exact", record=Record(moments=True))
+    assert found.curve("model_mean").shape == (1, rounds + 1, 3)
+    assert found.curve("model_covariance").shape == (1, rounds + 1, 3, 3)
+    assert_both_ways_agree(monkeypatch, experiment, Record(moments=True))
+    assert short_runs, "the short way was not taken"
+
+
+class UnfairState(NamedTuple):
+    w: Floats
+    x: Floats
+    m: Floats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unfair(Algorithm):
+    """Starts from ``(1 - m_i) w + x_i / 2``, ``x_i`` being apart; in one place the clients are not treated alike."""
+
+    name: ClassVar[str] = "unfair"
+    title: ClassVar[str] = "Unfair"
+    memory: ClassVar[tuple[str, ...]] = ("m",)
+    autonomous: ClassVar[bool] = False
+
+    place: str = ""
+
+    def init(self, start, oracle, p):
+        zeros = np.zeros((len(start), oracle.num_clients, oracle.dim))
+        return UnfairState(w=start, x=zeros, m=zeros)
+
+    def round(self, state, oracle, work):
+        numbers = np.arange(1.0, oracle.num_clients + 1)[:, None]
+        local = oracle.local_steps(state.w[:, None] * (1.0 - state.m) + state.x / 2, work)
+        mean = local.mean(axis=1, keepdims=True)
+        late = self.place == "memory" and work.index > 2
+        after = UnfairState(
+            w=local[:, 0] if self.place == "common" else mean[:, 0],
+            x=np.roll(local - mean, 1, axis=1) if self.place == "apart" else local - mean,
+            m=state.m + 0.01 * (numbers if late else 2.0),
+        )
+        return RoundResult(after, local * numbers if self.place == "local models" else local, (), ())
+
+
+@pytest.mark.parametrize("place", ["", "common", "apart", "memory", "local models"])
+def test_unequal_treatment_of_the_clients_is_noticed_wherever_it_is(short_runs, place):
+    """The long way is then gone, whose moments are those of the run, there being no noise.
+
+    What is remembered differs from the fourth round on, so that no map with a random probe shows it in time.
+    """
+    experiment = experiment_of(PROBLEMS["no noise"](4), Unfair(place=place), rounds=6, averaging=None)
+    moments, run = simulate(experiment, engine="exact"), simulate(experiment, engine="reference", replicates=1)
+    assert bool(short_runs) == (not place)
+    for name in moments.curves():
+        np.testing.assert_allclose(moments.curve(name), run.curve(name), rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,18 @@ def test_rounds_that_are_not_sums_are_read_at_once(request, algorithm, law):
     assert not rounds
 
 
+@pytest.mark.parametrize(
+    ("least", "record", "rounds"),
+    [(CLIENTS - 1, None, 4), (CLIENTS, None, 0), (1, Record(local_models=True), 0), (1, Record(gradient_sq=True), 0)],
+)
+def test_only_more_than_many_clients_are_read_in_groups_and_only_from_outside(
+    monkeypatch, summed, least, record, rounds
+):
+    monkeypatch.setattr(many, "MANY", least)
+    simulate(experiment_of(FedAvg()), engine="exact", record=record)
+    assert len(summed) == rounds
+
+
 def test_drifts_that_sum_to_zero_are_not_independent(monkeypatch, summed):
     monkeypatch.setattr(many.ManyProber, "_is_sum", lambda *_: True)
     problem = noisy_quadratic(dim=3, num_clients=CLIENTS, scenario="S1", client_growth=0.2)

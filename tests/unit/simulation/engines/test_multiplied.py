@@ -24,8 +24,11 @@ from fltheory.participation import BernoulliSteps
 from fltheory.problems.oracle import PLAIN, LocalSteps, rate_of
 from fltheory.quadratic import Quadratic
 from fltheory.quadratic.multiplied import MultipliedOracle
+from fltheory.simulation.engines import propagation
+from fltheory.simulation.engines.affine import Prober
+from fltheory.simulation.engines.multiplied import MultipliedProber
 from fltheory.simulation.engines.terms import Terms
-from fltheory.simulation.schedules import Inverse, PerStep
+from fltheory.simulation.schedules import Inverse, PerStep, Table
 
 CLIENTS, STEPS, ROUNDS = 2, 2, 2
 
@@ -281,6 +284,44 @@ def replace_problem(problem, **more):
     names = ("hessian", "linear", "constant", "sample_counts", "client_drift", "client_growth", "noise_sq", "start")
     kept = {name: getattr(problem, name) for name in (*names, "round_drift_sq")}
     return Quadratic(**(kept | more))
+
+
+@pytest.mark.parametrize(
+    ("law", "steps", "factors"), [("growing drift", 2, 1), ("both", 1, 3), ("both", 2, 5), ("random Hessian", 2, 2)]
+)
+def test_matrices_per_map_are_its_own_and_one_for_every_factor_of_a_client(law, steps, factors):
+    """A sign for the drift; for each of its values one factor after one step, and two after several.
+
+    Two are what the decay and the gain of a client may have that is random. Three are taken before any is seen.
+    """
+    oracle = MultipliedOracle(quadratic("diagonal", **LAWS[law]).closed_form(), inside=True)
+    prober = MultipliedProber(FedAvg(), oracle, spread=False)
+    assert not prober.foresees
+    assert prober.matrices_per_map == 1 + CLIENTS * 3
+    participation = Participation(num_clients=CLIENTS, local_steps=steps)
+    terms = Terms(experiment_of(quadratic("diagonal"), FedAvg(), participation=participation))
+    step = prober.first(np.ones(2), terms.sample(0, seed=0, replicates=range(1)))
+    assert len(step.tilts.matrix) == CLIENTS * factors
+    assert prober.matrices_per_map == 1 + CLIENTS * max(factors, 3)
+
+
+@pytest.mark.parametrize(("held", "maps"), [(14, 2), (13, 7)])
+def test_maps_take_the_room_of_all_their_matrices(monkeypatch, held, maps):
+    """Seven matrices of two numbers each: with 13 allowed, each of two maps in turn is forgotten before the other."""
+    experiment = experiment_of(
+        quadratic("diagonal", **LAWS["random Hessian"]),
+        FedAvg(),
+        rounds=8,
+        rate=Table(values=[0.1, 0.05] * 4),
+        averaging=None,
+    )
+    read, whole = [], Prober.later_outcomes
+    monkeypatch.setattr(
+        Prober, "later_outcomes", lambda self, memory, works: read.append(1) or whole(self, memory, works)
+    )
+    monkeypatch.setattr(propagation, "_HELD", held)
+    simulate(experiment, engine="exact")
+    assert len(read) == maps
 
 
 class TestRefusals:

@@ -1,5 +1,6 @@
 """The compiled engine against the reference, and the promises about random numbers."""
 
+import importlib
 import re
 
 import numpy as np
@@ -14,10 +15,11 @@ from fltheory.algorithms.fen_fedavg import FedElasticNet1
 from fltheory.algorithms.fen_feddyn import FedElasticNet3
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.configuration import registry
-from fltheory.errors import Diverged, InvalidParameter
+from fltheory.errors import Diverged, InvalidParameter, NotApplicable
 from fltheory.participation import Arrival, Bernoulli, BernoulliSteps, Timeline, UniformSteps, WithoutReplacement
-from fltheory.simulation.engines.simulate import BLOCK
-from fltheory.simulation.schedules import Inverse
+from fltheory.quadratic import Quadratic
+from fltheory.simulation.engines.simulate import BLOCK, runs_every_step
+from fltheory.simulation.schedules import Inverse, Table
 
 EVERYTHING = Record(nonzeros=True, entropy_bin=0.01, models=True)
 
@@ -218,6 +220,16 @@ def test_divergence_is_an_error_that_says_where(engine, rate):
         assert error.round_index > 20
 
 
+@pytest.mark.parametrize("engine", ["reference", "monte_carlo", "exact"])
+def test_the_learning_rate_of_a_divergence_is_that_of_its_round(engine):
+    """A rate of ``1e120`` in the third round takes the distance beyond all bounds."""
+    rate = Table(values=[0.05, 0.06, 1e120, 0.07])
+    experiment = experiment_of(FedAvg(), rounds=6, rate=rate, participation=full(4))
+    with pytest.raises(Diverged) as caught:
+        simulate(experiment, engine=engine, replicates=2)
+    assert (caught.value.round_index, caught.value.rate) == (3, 1e120)
+
+
 def test_engines_diverge_in_the_same_round():
     experiment = experiment_of(
         FedAvg(),
@@ -316,6 +328,62 @@ class TestRecording:
 def test_refusals(arguments, message):
     with pytest.raises(InvalidParameter, match=message):
         simulate(experiment_of(FedAvg()), **arguments)
+
+
+@pytest.mark.parametrize(("engine", "other"), [("reference", "compiled_oracle"), ("monte_carlo", "reference_oracle")])
+def test_every_engine_asks_for_an_oracle_of_its_own(monkeypatch, engine, other):
+    def refuse(*arguments, **more):
+        raise AssertionError("the oracle of the other engine was made")
+
+    monkeypatch.setattr(Quadratic, other, refuse)
+    run = simulate(experiment_of(FedAvg()), engine=engine, replicates=2, collapse=False)
+    assert run.provenance["engine"] == engine
+
+
+@pytest.mark.parametrize(
+    ("engine", "threads", "replicates", "made"),
+    [
+        ("reference", 2, BLOCK + 1, []),
+        ("monte_carlo", 1, BLOCK + 1, []),
+        ("monte_carlo", 3, BLOCK, []),
+        ("monte_carlo", 3, BLOCK + 1, [3]),
+    ],
+)
+def test_blocks_are_run_in_as_many_threads_as_asked_for(monkeypatch, engine, threads, replicates, made):
+    """The reference engine has one thread, and so has a single block."""
+    module = importlib.import_module("fltheory.simulation.engines.simulate")
+    pools, kind = [], module.ThreadPoolExecutor
+    monkeypatch.setattr(
+        module, "ThreadPoolExecutor", lambda max_workers: pools.append(max_workers) or kind(max_workers=max_workers)
+    )
+    experiment = experiment_of(FedAvg(), rounds=1)
+    run = simulate(experiment, engine=engine, threads=threads, replicates=replicates, collapse=False)
+    assert pools == made
+    assert run.gap.shape == (replicates, 2)
+
+
+@pytest.mark.parametrize(
+    ("engine", "record", "collapse", "every"),
+    [
+        ("exact", Record(), True, False),
+        ("exact", Record(), False, False),
+        ("reference", Record(consensus=False), True, True),
+        ("monte_carlo", Record(consensus=False), True, False),
+        ("monte_carlo", Record(consensus=False), False, True),
+        ("monte_carlo", Record(consensus=True), True, True),
+    ],
+)
+def test_which_engine_runs_every_step(engine, record, collapse, every):
+    experiment = experiment_of(FedAvg(), participation=full(4))
+    assert runs_every_step(experiment, engine, record, collapse) is every
+    run = simulate(experiment, engine=engine, record=record, collapse=collapse, replicates=2)
+    assert run.provenance.get("steps", "").startswith("every step run") is every
+
+
+def test_moments_are_not_sampled():
+    for engine in ("reference", "monte_carlo"):
+        with pytest.raises(NotApplicable, match="recorded by the exact engine only"):
+            simulate(experiment_of(FedAvg()), engine=engine, record=Record(moments=True))
 
 
 @pytest.mark.parametrize("name", ["nonzeros", "entropy"])

@@ -124,3 +124,20 @@ def test_a_round_with_fewer_steps_is_not_read_with_its_neighbours(monkeypatch, r
     single = simulate(experiment, engine="exact")
     for curve in single.curves():
         np.testing.assert_allclose(several.curve(curve), single.curve(curve), rtol=1e-11, atol=1e-30, err_msg=curve)
+
+
+@pytest.mark.parametrize(("consensus", "longest"), [(None, 2), (False, 8)])
+def test_as_many_rounds_are_read_at_once_as_have_room(monkeypatch, read, consensus, longest):
+    """Four clients of three coordinates fill 24 numbers with two rounds; their mean, which is enough, with eight."""
+    monkeypatch.setattr(stretches, "_ENTRIES", 24)
+    simulate(experiment_of(FedAvg()), engine="exact", record=Record(consensus=consensus))
+    assert max(read) == longest
+    assert sum(read) == ROUNDS - 2
+    read.clear()
+    monkeypatch.setattr(stretches, "_MOST", 3)
+    simulate(experiment_of(FedAvg()), engine="exact", record=Record(consensus=False))
+    assert max(read) == 3
+    read.clear()
+    monkeypatch.setattr(stretches, "_MOST", 1)
+    simulate(experiment_of(FedAvg()), engine="exact", record=Record(consensus=False))
+    assert not read
