@@ -30,18 +30,24 @@ It holds for :math:`\eta \le \frac1H`, four times as far, and is an equality on 
 before machines have parted. To first order in :math:`\eta` it has a quarter of the first two and of the third term,
 and an eighth of the last one.
 
-Instances: up to three machines in one or two dimensions, up to two steps after the last averaging, all coins.
+Instances: up to three machines in one or two dimensions, up to two steps after the last averaging, all coins. Step
+sizes may fall: the drift matters if earlier steps were longer. Certificates are about one step from any models of the
+machines, with noise of either sign: given the past, every step of the check is one, and both sides are expectations
+over the past.
 
 Source: Woodworth et al., 2020, Lemma 1, page 3 of the supplement.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import numpy as np
 from sympy import Le
 
 from fltheory.bounds.claim import Assumption, Citation, Claim, Form, Instances, Kind
+from fltheory.bounds.functions import Kinked
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Integer, Params, Real, Space
 from fltheory.bounds.woodworth._machines import OBJECTIVE, mean, noise, objective, squares, walk
@@ -69,22 +75,56 @@ def realise(point: Params) -> dict[Any, Any]:
     machines, past = point["M"], point["past"]
     rate = point["step"] / point["H"]
     sigma = noise(point, machines, past + 1)
-    models = walk(made, point["start"], machines, [rate] * (past + 1), sigma)
-    here, there = (models[step].sum(axis=1) / machines for step in (past, past + 1))
-    best = point["centre"]
-    gaps = mean(made.value(0, here))
+    rates = [point["early"] / point["H"]] * past + [rate]
+    models = walk(made, point["start"], machines, rates, sigma)
+    return _quantities(point, made, low, models[past], models[past + 1], rate, sigma * sigma)
+
+
+def _quantities(
+    point: Params, made: Kinked, low: Any, models: Any, moved: Any, rate: Any, variance: Any
+) -> dict[Any, Any]:
+    """Return the quantities of one step of all machines, from and to models on all outcomes."""
+    machines, best = point["M"], point["centre"]
+    here, there = models.sum(axis=1) / machines, moved.sum(axis=1) / machines
     return {
         M: machines,
         H: point["H"],
         lam: low,
         eta: rate,
-        sigma_sq: sigma * sigma,
-        gap: gaps,
+        sigma_sq: variance,
+        gap: mean(made.value(0, here)),
         before: mean(squares(here - best)),
         after: mean(squares(there - best)),
-        drift: mean(squares(models[past] - here[:, None])).sum() / machines,
+        drift: mean(squares(models - here[:, None])).sum() / machines,
     }
 
+
+def step_from_anywhere(point: Params) -> dict[Any, Any]:
+    """Take one step with noise of either sign from any models of the machines."""
+    made, low = objective(point)
+    machines, rate = point["M"], point["step"] / point["H"]
+    signs = np.array(list(itertools.product((-1, 1), repeat=machines)))
+    models = np.repeat(point["models"][None], len(signs), axis=0)
+    moved = models - rate * (made.gradient(0, models) + signs[:, :, None] * point["noise"])
+    return _quantities(point, made, low, models, moved, rate, (point["noise"] * point["noise"]).sum())
+
+
+APART: dict[str, Any] = {
+    "M": 2,
+    "past": 1,
+    "d": 1,
+    "H": 1.0,
+    "condition": 1e4,
+    "centre": np.array([0.0]),
+    "knot": np.array([0.02]),
+    "left": np.array([1.0]),
+    "right": np.array([0.0]),
+    "start": np.array([0.2]),
+    "sigma": 1.0,
+    "early": 0.25,
+    "step": 0.002,
+}
+"""Machines on either side of a kink near the minimiser: their mean gradient is much less than that of their mean."""
 
 claim = Claim(
     id="woodworth.lemma-1",
@@ -108,8 +148,27 @@ claim = Claim(
     assumptions=(Assumption("step size", Le(eta, 1 / (4 * H)), Origin.DECLARED),),
     check=Instances(
         space=Space(
-            {"M": Integer(1, 3), "past": Integer(0, 2), **OBJECTIVE, "step": Real(0.01, 1, log=True)},
+            {
+                "M": Integer(1, 3),
+                "past": Integer(0, 2),
+                **OBJECTIVE,
+                "early": Real(0.01, 0.25, log=True),
+                "step": Real(0.001, 1, log=True),
+            },
         ),
         realise=realise,
+        begin=(APART,),
+        within=Instances(
+            space=Space(
+                {
+                    "M": Integer(1, 2),
+                    **{name: kept for name, kept in OBJECTIVE.items() if name not in ("start", "sigma")},
+                    "models": Real(-3, 3, shape=("M", "d")),
+                    "noise": Real(-3, 3, shape=("d",)),
+                    "step": Real(0.001, 1, log=True),
+                }
+            ),
+            realise=step_from_anywhere,
+        ),
     ),
 )

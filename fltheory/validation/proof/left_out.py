@@ -20,7 +20,7 @@ from fltheory.validation.evaluate import defined, failing, read
 from fltheory.validation.proof.certificate import Hypotheses
 from fltheory.validation.search import sample
 
-LOOKED_AT = 12
+LOOKED_AT = 100
 """Instances of a case that are looked at."""
 
 BUDGET = 60
