@@ -84,7 +84,7 @@ def _checked(relation: Any) -> Relational:
         raise Untranslatable("a rate is not a polynomial problem")
     for node in sp.preorder_traversal(relation):
         known = isinstance(node, (sp.Symbol, sp.Rational, sp.Add, sp.Mul, sp.Pow, sp.exp, Relational, *_SPLIT))
-        if not known or isinstance(node, sp.IndexedBase | sp.Indexed):
+        if not known:
             raise Untranslatable(f"{type(node).__name__} in {node}")
         if isinstance(node, sp.Pow) and not node.exp.is_Rational:
             raise Untranslatable(f"the exponent of {node} is not a number")
