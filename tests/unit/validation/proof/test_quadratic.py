@@ -43,7 +43,7 @@ def _weights(problem: Sequent) -> dict[int, str] | None:
     if part is None:
         return None
     assert quadratic.verified(problem, part) is True
-    return {number: weight for number, weight in part["weights"]}
+    return dict(part["weights"])
 
 
 def singular(share: Any = 1) -> Sequent:
