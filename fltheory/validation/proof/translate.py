@@ -436,7 +436,7 @@ def _fact(part: _Part, oriented: Mapping[Any, int], nonnegative: set[str]) -> Fa
     for factor, times in factors:
         if times % 2 and sign is not Sign.ZERO:
             plain_sign = _plain_sign(factor, nonnegative)
-            direction = plain_sign or oriented.get(factor, 0) or -oriented.get(-factor, 0)
+            direction = plain_sign or oriented[factor]
             numerator = numerator * direction
     return Fact(numerator, sign)
 
