@@ -321,6 +321,8 @@ def test_facts_are_kept_once_and_strict_ones_for_both() -> None:
     [
         ([], sp.Gt(sp.sqrt(x), 0), {x: Domain.POSITIVE}, "true"),
         ([], sp.Gt(sp.sqrt(x), 0), {x: Domain.NONNEGATIVE}, "false"),
+        ([], sp.Gt(sp.sqrt(x + y), 0), POSITIVE, "true"),
+        ([], sp.Gt(sp.sqrt(x + y), 0), dict.fromkeys((x, y), Domain.NONNEGATIVE), "false"),
         ([sp.Le(sp.sqrt(x), 5)], sp.Ge(x, 0, evaluate=False), {}, "true"),
         ([sp.Le(sp.sqrt(x + 1), 5)], sp.Ge(x, -1), {}, "true"),
         ([], sp.Le(2 * (x + 1) ** sp.Rational(1, 4), 1 + sp.sqrt(x + 1)), {}, "true"),
