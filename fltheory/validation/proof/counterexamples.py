@@ -47,5 +47,4 @@ def _failing(form: Form, hypotheses: Hypotheses, check: Instances, point: Params
     if sure or not found.violated:
         return found.violated
     left, right = float(found.lhs), float(found.rhs)
-    off = abs(left - right) if found.equality else left - right
-    return off >= EXCESS * max(abs(left), abs(right))
+    return abs(left - right) >= EXCESS * max(abs(left), abs(right))

@@ -56,7 +56,7 @@ def sizes_in(form: Form, assumptions: Iterable[Assumption]) -> dict[str, Domain]
     for expression in (*unfolded, *conditions):
         places += [end for total in expression.atoms(sp.Sum) for limits in total.limits for end in limits[1:]]
         places += [i for member in expression.atoms(sp.Indexed) for i in member.indices]
-        places += [power.exp for power in expression.atoms(sp.Pow) if not power.exp.is_Rational]
+        places += [power.exp for power in expression.atoms(sp.Pow)]
         places += [a for call in expression.atoms(sp.binomial, sp.factorial) for a in call.args]
     # Indices that nothing ranges over, such as that of an arriving client, stand for one value each.
     places += [i for expression in (*unfolded, *conditions) for i in expression.free_symbols if _is_index(i)]

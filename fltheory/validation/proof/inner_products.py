@@ -46,7 +46,7 @@ def sequents(
     read = functools.partial(read_fact, made=made)
     sides = answers.inequalities(alone=alone, vector=made.vector, read=made.part)
     facts = [Fact(made.linear(side), Sign.NONNEGATIVE) for side in sides]
-    facts += [read(sp.Eq(e, 0, evaluate=False)) for e in answers.equations()]
+    facts += [Fact(made.difference(e, 0), Sign.ZERO) for e in answers.equations()]
     if alone:
         facts.append(Fact(ring.gens[count - 1] ** 2 - 1, Sign.ZERO))
     for relation in conditions:

@@ -64,6 +64,6 @@ def _power(base: Interval, exponent: int) -> Interval | None:
             return None
         return _power((1 / high, 1 / low), -exponent)
     ends = [low**exponent, high**exponent]
-    if exponent % 2 == 0 and low < 0 < high:
+    if low < 0 < high:
         ends.append(sp.Integer(0))
     return min(ends), max(ends)

@@ -102,13 +102,14 @@ def divides(piece: Any, polynomial: Any) -> bool:
         return False
     if piece.ring.ngens <= len(_PRIMES) and all(value.denominator == 1 for value in piece.values()):
         common = math.lcm(*(int(value.denominator) for value in polynomial.values()))
-        if _value(polynomial, common) % _value(piece, 1):
+        divisor = _value(piece, 1)
+        if divisor and _value(polynomial, common) % divisor:
             return False
     return not polynomial.rem(piece)
 
 
 def _value(polynomial: Any, factor: int) -> int:
-    """Return the value of a polynomial times a number at one place; 1 in place of 0, which divides everything."""
+    """Return the value of a polynomial times a number at one place."""
     total = 0
     for monomial, value in polynomial.terms():
         term = int(value.numerator) * (factor // int(value.denominator))
@@ -116,7 +117,7 @@ def _value(polynomial: Any, factor: int) -> int:
             if power:
                 term *= _PRIMES[place] ** power
         total += term
-    return total or 1
+    return total
 
 
 def longer(expressions: Any, most: int) -> bool:

@@ -146,7 +146,7 @@ def _by_level(sequent: Sequent, level: int, end: float, *, contradiction: bool) 
     """Return terms found with products of at most so many hypotheses that are no single symbols."""
     goal = sequent.ring(-1) if contradiction else sequent.goal.polynomial
     columns = _columns(sequent, goal, level, end)
-    if columns is None or not columns:
+    if not columns:
         return None
     weights = _solved(sequent, goal, columns, strict=sequent.goal.sign is Sign.POSITIVE and not contradiction)
     return None if weights is None else _terms(columns, weights)

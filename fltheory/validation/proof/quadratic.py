@@ -268,10 +268,9 @@ class _Program:
     def rounded(self, floats: Any) -> Any:
         """Yield rational weights near those given, with numbers cancelled and vectors that are mapped to zero kept."""
         largest = float(np.abs(floats).max(initial=0.0))
-        free = np.array([fact.sign is Sign.ZERO for fact in self.facts], dtype=bool)
         tried: set[tuple[int, ...]] = set()
         for tiny in (_TINY, 1e-4, 0.0):
-            used = [n for n in range(len(floats)) if abs(floats[n]) > tiny * largest or (free[n] and not tiny)]
+            used = [n for n in range(len(floats)) if abs(floats[n]) > tiny * largest]
             if tuple(used) in tried:
                 continue
             tried.add(tuple(used))

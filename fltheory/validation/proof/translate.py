@@ -85,7 +85,7 @@ def _checked(relation: Any) -> Relational:
         raise Untranslatable("a rate is not a polynomial problem")
     for node in nodes(relation):
         known = isinstance(node, (sp.Symbol, sp.Rational, sp.Add, sp.Mul, sp.Pow, sp.exp, Relational, *_SPLIT))
-        if not known or isinstance(node, sp.IndexedBase | sp.Indexed):
+        if not known:
             raise Untranslatable(f"{type(node).__name__} in {node}")
         if isinstance(node, sp.Pow) and not node.exp.is_Rational:
             raise Untranslatable(f"the exponent of {node} is not a number")
@@ -441,7 +441,7 @@ def _fact(part: _Part, oriented: Mapping[Any, int], nonnegative: set[str]) -> Fa
     for factor, times in factors:
         if times % 2 and sign is not Sign.ZERO:
             plain_sign = _plain_sign(factor, nonnegative)
-            direction = plain_sign or oriented.get(factor, 0) or -oriented.get(-factor, 0)
+            direction = plain_sign or oriented[factor]
             numerator = numerator * direction
     return Fact(numerator, sign)
 

@@ -381,3 +381,87 @@ def test_what_certificates_at_small_sizes_cover(statement: Any, scopes: list[Any
     form = Form(statement=statement, assumptions=())
     hypotheses = Hypotheses(assumptions=(), check=_check(lambda p: {}))
     assert provers.Sizes().words(form, hypotheses, scopes) == words
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        (sp.Le(sp.Sum(v[k], (k, 1, N)), c), ["N"]),
+        (sp.Le(sp.Sum(v[k], (k, N, 3)), c), ["N"]),
+        (sp.Le(sp.binomial(N, 2), c), ["N"]),
+        (sp.Le(c, sp.binomial(3, N)), ["N"]),
+        (sp.Le(sp.factorial(N + 1), c), ["N"]),
+        (sp.Le(c**N, 1), ["N"]),
+        (sp.Le(v[N], c), ["N"]),
+        (sp.Le(c * i, 1), ["i"]),
+        (sp.Le(N * c, 1), []),
+        (sp.Le(sp.sqrt(N), c), []),
+        (sp.Le(c**x, 1), []),
+    ],
+)  # fmt: skip
+def test_sizes_are_ends_indices_exponents_and_what_is_counted(statement: Any, names: list[str]) -> None:
+    """As part of the statement, of a premise or of an assumption; numbers that only occur as numbers are none."""
+    other = sp.Le(c, 1)
+    assert list(expand.sizes_in(Form(statement=statement, assumptions=()), ())) == names
+    assert list(expand.sizes_in(Form(statement=other, premises=(statement,)), ())) == names
+    assert list(expand.sizes_in(Form(statement=other), (Assumption("given", statement),))) == names
+
+
+def test_ends_of_ranges_are_sizes_and_their_indices_are_not() -> None:
+    form = Form(statement=sp.Le(v[k], c), over=((k, 1, N),), assumptions=())
+    assert list(expand.sizes_in(form, ())) == ["N"]
+    other = Form(statement=sp.Le(c, 1), assumptions=())
+    assert list(expand.sizes_in(other, (Assumption("given", sp.Le(v[k], c), over=((k, N, 3),)),))) == ["N"]
+
+
+def _asked(compute: Any, **ranges: Any) -> list[tuple[Any, list[str]]]:
+    """Return results along all paths, with what was answered there."""
+    ends = {S(name, real=True): tuple(map(sp.Integer, range_)) for name, range_ in ranges.items()}
+    found = [(result, [str(one) for one in asked]) for result, asked in instances.paths(compute, ranges=ends)]
+    return sorted(found, key=str)
+
+
+def test_equality_and_truth_of_symbols_are_followed_both_ways() -> None:
+    """That a number is zero is a hypothesis on its path; that it is not is none."""
+    y, z = (S(name, real=True) for name in "yz")
+    zero, two, same = ["Eq(y, 0)"], ["Eq(y - 2, 0)"], ["Eq(y - z, 0)"]
+    assert _asked(lambda: 1 if y == 0 else 2) == [(1, zero), (2, [])]
+    assert _asked(lambda: 1 if y != 2 else 2) == [(1, []), (2, two)]
+    assert _asked(lambda: 1 if y == z else 2) == [(1, same), (2, [])]
+    assert _asked(lambda: 1 if y != z else 2) == [(1, []), (2, same)]
+    assert _asked(lambda: 1 if y else 2) == [(1, []), (2, zero)]
+    assert _asked(lambda: 1 if y and y != 0 else 2) == [(1, []), (2, zero)]  # asked once
+    assert _asked(lambda: bool(np.any(np.array([y], dtype=object))) + 1) == [(1, zero), (2, [])]
+
+
+def test_equality_and_truth_are_not_asked_where_they_are_known() -> None:
+    y = S("y", real=True)
+    assert _asked(lambda: 1 if y == y + 0 else 2) == [(1, [])]
+    assert _asked(lambda: 1 if y != y + 0 else 2) == [(2, [])]
+    assert _asked(lambda: 1 if y == "y" else 2) == [(2, [])]
+    assert _asked(lambda: 1 if y != "y" else 2) == [(1, [])]
+    assert _asked(lambda: 1 if c == N else 2) == [(2, [])]  # symbols of a statement, not of an instance
+    assert _asked(lambda: 1 if c != N else 2) == [(1, [])]
+    assert _asked(lambda: 1 if c else 2) == [(1, [])]
+    for low, high, both in ((1, 2, False), (-2, -1, False), (0, 2, True), (-1, 0, True), (-1, 1, True)):
+        assert len(_asked(lambda: 1 if y == 0 else 2, y=(low, high))) == 1 + both
+        assert len(_asked(lambda: 1 if y != 0 else 2, y=(low, high))) == 1 + both
+        assert len(_asked(lambda: 1 if y else 2, y=(low, high))) == 1 + both
+
+
+@pytest.mark.parametrize(
+    ("low", "statement", "proved"),
+    [
+        (-1, sp.Ge(out[1], 0), False), (-1, sp.Ge(out[1], -1), True), (0, sp.Ge(out[1], 0), True),
+        (0, sp.Gt(out[1], 0), False), (0.5, sp.Gt(out[1], 0), True), (0.5, sp.Ge(out[1], sp.Rational(1, 2)), True),
+        (0.5, sp.Ge(out[1], sp.Rational(501, 1000)), False), (-1, sp.Le(out[1], 1), True),
+        (-1, sp.Le(out[1], sp.Rational(999, 1000)), False), (-1, sp.Le(out[1] ** 2, 1), True),
+    ],
+)  # fmt: skip
+def test_parameters_are_within_their_ranges_and_nothing_else_is_known(low: float, statement: Any, proved: bool) -> None:
+    """By the problems alone, before any instance is looked at."""
+    space = Space({"n": Integer(1, 1), "x": Real(low, 1)})
+    check = Instances(space=space, realise=lambda p: {"out": np.array([p["x"]], dtype=object)})
+    form = Form(statement=statement, assumptions=())
+    (problem,) = provers.OnInstances().problems(form, Hypotheses(assumptions=(), check=check), {"n": 1})
+    assert (provers.settle(problem, seconds=5.0) is not None) is proved

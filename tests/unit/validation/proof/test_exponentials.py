@@ -112,3 +112,12 @@ def test_powers_of_one_exponential_share_a_symbol() -> None:
     one, other = sorted(changed.free_symbols, key=str)
     sides = {changed.lhs, *changed.rhs.args}
     assert sides in ({one**-3, one**2, other}, {other**-3, other**2, one})
+
+
+def test_whole_exponents_are_proved_like_others() -> None:
+    """One of the Taylor polynomials is zero at 1, and says nothing; e^2 <= e^3 needs another one."""
+    known, _ = without_exponentials([sp.Le(sp.exp(2), sp.exp(3), evaluate=False)])
+    assert all(isinstance(relation, sp.Le | sp.Ge) for relation in known)
+    for low, high, true in ((2, 3, True), (3, 2, False)):
+        form = Form(statement=sp.Le(sp.exp(low) + x, sp.exp(high) + x, evaluate=False), assumptions=())
+        assert (_attempted(form, 5.0 if true else 1.0) is not None) is true

@@ -98,3 +98,21 @@ def test_divisors_are_those_that_leave_nothing(expression, divisor):
     piece = convert(divisor)
     assert divides(piece, convert(expression)) == (not convert(expression).rem(piece))
     assert divides(piece, convert(expression * divisor))
+
+
+def test_a_place_where_everything_vanishes_tells_nothing():
+    """At the place of the comparison, 13x - 11y is zero, and so is everything that it divides."""
+    convert = Converter(ring_of(NAMES))
+    gone = 13 * X - 11 * Y
+    for piece, multiple, other in ((X + Y, (X + Y) * gone, (X + 2 * Y) * gone), (gone, gone * (X + Z), X + Z)):
+        assert divides(convert(piece), convert(multiple))
+        assert not divides(convert(piece), convert(other))
+    assert not divides(convert(X + Y), convert(gone))
+    assert divides(convert(X), convert.zero)
+    assert not divides(convert(X), convert.one)
+
+
+def test_divisors_may_have_fractions():
+    convert = Converter(ring_of(NAMES))
+    assert divides(convert(X / 2 + Y), convert(X**2 / 4 - Y**2))
+    assert not divides(convert(X / 2 + Y), convert(X**2 / 4 + Y**2))

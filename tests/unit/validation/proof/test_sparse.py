@@ -97,3 +97,25 @@ def test_light_hypotheses_are_left_out_first() -> None:
     assert found is not None
     assert (found[0], asked) == ([0, 5], [[0], [0, 5]])
     assert sparse._lighter([0, 2], np.array([1.0, 0.5]), solved) is None
+
+
+def test_programs_are_solved_a_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When no more may be solved, what has been found so far is yielded, and nobody is asked again.
+
+    Here any part of the ten hypotheses has a solution: half of them are left out, and then the other half.
+    """
+    problem = _flat(extra=2)
+    everything = list(range(len(problem.hypotheses)))
+    sizes: list[int] = []
+
+    def solve(smaller: Sequent) -> Any:
+        sizes.append(len(smaller.hypotheses))
+        return np.ones(len(smaller.hypotheses))
+
+    for most, halved in ((1, [10]), (2, [10, 5]), (3, [10, 5, 0])):
+        monkeypatch.setattr(sparse, "MOST_SOLVED", most)
+        sizes.clear()
+        found = [places for _, places in sparse.reduced(problem, solve)]
+        assert sizes == halved
+        assert [len(places) for places in found] == halved[::-1]
+        assert found[-1] == everything

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from fltheory.bounds.algebra import Pos
+from fltheory.bounds.algebra import BigO, Pos
 from fltheory.bounds.quantities import Domain
 from fltheory.validation.proof import products, smt, translate
 from fltheory.validation.proof.polynomials import NotPolynomial
@@ -218,3 +218,122 @@ def test_one_polynomial_that_substitution_makes_too_large_is_enough(monkeypatch:
     monkeypatch.setattr(translate, "LARGEST", 6)
     with pytest.raises(translate.Untranslatable, match="too large"):
         translate.sequents(known, goal, {})
+
+
+@pytest.mark.parametrize(
+    ("node", "word"),
+    [
+        (sp.log(x), "log in"), (sp.pi, "Pi in"), (sp.IndexedBase("v")[1], "Indexed in"), (sp.IndexedBase("v"), "Base"),
+        (sp.Float(0.1), "Float in"), (sp.Sum(x, (z, 1, 2)), "Sum in"), (sp.Symbol("n") ** y, "the exponent of"),
+        (sp.I * x, "ImaginaryUnit in"), (sp.sin(x), "sin in"),
+    ],
+)  # fmt: skip
+def test_what_is_not_understood_is_refused_even_where_it_cancels(node: Any, word: str) -> None:
+    """The difference of both sides is one, which proves nothing about something that may not be a number."""
+    relation = sp.LessThan(node, node + 1, evaluate=False)
+    for hypotheses, goal in (([], relation), ([relation], sp.Ge(x**2, 0, evaluate=False))):
+        with pytest.raises(Untranslatable, match=word):
+            sequents(hypotheses, goal, {})
+
+
+def test_rates_and_other_things_than_relations_are_refused() -> None:
+    with pytest.raises(Untranslatable, match="a rate is not"):
+        sequents([], sp.Le(x, BigO(x), evaluate=False), {})
+    for other in (sp.true, x, sp.And(x > 0, y > 0)):
+        with pytest.raises(Untranslatable, match="is no relation"):
+            sequents([other], sp.Ge(x, 0, evaluate=False), {})
+    with pytest.raises(Untranslatable, match="is no inequality"):
+        sequents([], sp.Ne(x, 0, evaluate=False), {})
+
+
+def _texts(hypotheses: list[Any], goal: Any, domains: dict[Any, Domain] | None = None) -> list[list[str]]:
+    """Return facts and goal of every case."""
+    found = sequents(hypotheses, goal, domains or {})
+    return [[f"{fact.polynomial.as_expr()} {fact.sign.value} 0" for fact in (*s.hypotheses, s.goal)] for s in found]
+
+
+@pytest.mark.parametrize(
+    ("goal", "domains", "cases"),
+    [
+        (sp.Ge(1 / x, 1), {}, [[(x, ">"), (1 - x, ">=")], [(-x, ">"), (x - 1, ">=")]]),
+        (sp.Le(1 / x, 1), {}, [[(x, ">"), (x - 1, ">=")], [(-x, ">"), (1 - x, ">=")]]),
+        (sp.Ge(1 / x, 1), {x: Domain.NONNEGATIVE}, [[(x, ">"), (1 - x, ">=")]]),
+        (sp.Gt(1 / x**2, 1), {}, [[(x, ">"), (1 - x**2, ">")], [(-x, ">"), (1 - x**2, ">")]]),
+        (sp.Ge(1 / x**3, y), {x: Domain.POSITIVE}, [[(x, ">"), (1 - x**3 * y, ">=")]]),
+        (sp.Eq(y / x, 1, evaluate=False), {}, [[(x, ">"), (x - y, "=")], [(-x, ">"), (x - y, "=")]]),
+        (sp.Ge(y / (-1 - x**2), 1), {}, [[(-(x**2) - y - 1, ">=")]]),
+        (sp.Ge(y / (x**2 + z), 1), {z: Domain.NONNEGATIVE}, [[(x**2 + z, ">"), (z, ">="), (y - z - x**2, ">=")]]),
+        (sp.Ge(1 / (x - y), 1), {}, [[(x - y, ">"), (1 - x + y, ">=")], [(y - x, ">"), (x - y - 1, ">=")]]),
+    ],
+)  # fmt: skip
+def test_denominators_have_a_case_for_either_sign(goal: Any, domains: Any, cases: list[list[Any]]) -> None:
+    """Facts and goal of each case; that a sum of squares and a positive number is positive may be a fact as well."""
+    found = [[(fact.polynomial.as_expr(), fact.sign.value) for fact in (*s.hypotheses, s.goal)]
+             for s in sequents([], goal, domains)]  # fmt: skip
+    plain = [{(sp.expand(p), s) for p, s in case} - {(x**2 + 1, ">")} for case in found]
+    wanted = [{(sp.expand(p), s) for p, s in case} for case in cases]
+    assert plain in (wanted, wanted[::-1])
+
+
+def test_denominators_of_unknown_sign_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translate, "MOST_CASES", 4)
+    assert len(sequents([], sp.Ge(1 / x + 1 / y, 0), {})) == 4
+    assert len(sequents([], sp.Ge(1 / x + 1 / y + 1 / z, 0), {z: Domain.POSITIVE})) == 4
+    with pytest.raises(Untranslatable, match="too many denominators of unknown sign"):
+        sequents([], sp.Ge(1 / x + 1 / y + 1 / z, 0), {})
+    absolute = sp.Ge(sp.Abs(x) + sp.Abs(y), 0, evaluate=False)
+    assert len(sequents([], absolute, {})) == 4
+    with pytest.raises(Untranslatable, match="more than 4 cases"):
+        sequents([], sp.Ge(sp.Abs(x) + sp.Abs(y) + sp.Abs(z), 0, evaluate=False), {})
+
+
+@pytest.mark.parametrize("relation", [sp.Ge((x + y + 1) ** 2, 0, evaluate=False), sp.Le((x + y + 1) ** 2, y / z)])
+def test_polynomials_have_a_number_of_terms(relation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A square of three terms has six; with one term more on the other side there are seven."""
+    terms = 6 if relation.rhs == 0 else 7
+    monkeypatch.setattr(translate, "LARGEST", terms)
+    assert sequents([], relation, {})
+    monkeypatch.setattr(translate, "LARGEST", terms - 1)
+    for hypotheses, goal in (([], relation), ([relation], sp.Ge(x**2, 0, evaluate=False))):
+        translate._converter.cache_clear()  # what has been read is remembered
+        with pytest.raises(Untranslatable, match=f"a polynomial with {terms} terms"):
+            sequents(hypotheses, goal, {})
+
+
+def test_facts_are_kept_once_and_strict_ones_for_both() -> None:
+    def kept(*hypotheses: Any) -> list[str]:
+        (case,) = _texts(list(hypotheses), sp.Ge(z, 0, evaluate=False))
+        return case[:-1]
+
+    weak, strict, double = sp.Ge(x, y), sp.Gt(x, y), sp.Ge(2 * x, 2 * y)
+    assert kept(weak, double) == ["x - y >= 0"]
+    assert kept(weak, strict) == kept(strict, weak, double) == ["x - y > 0"]
+    assert kept(weak, sp.Ge(y, x)) == ["x - y >= 0", "-x + y >= 0"]
+    assert kept(sp.Ge(sp.Integer(1), 0, evaluate=False), sp.Eq(x, x, evaluate=False)) == []
+    for never in (sp.Ge(0, 1, evaluate=False), sp.Gt(0, 0, evaluate=False), sp.Eq(1, 0, evaluate=False)):
+        assert len(kept(never)) == 1  # a contradiction that is not forgotten
+    assert kept(sp.Gt(1, 0, evaluate=False), sp.Eq(x**2 * 2, 4, evaluate=False)) == ["x**2 - 2 = 0"]
+
+
+@z3
+@pytest.mark.parametrize(
+    ("hypotheses", "goal", "domains", "answer"),
+    [
+        ([], sp.Gt(sp.sqrt(x), 0), {x: Domain.POSITIVE}, "true"),
+        ([], sp.Gt(sp.sqrt(x), 0), {x: Domain.NONNEGATIVE}, "false"),
+        ([], sp.Gt(sp.sqrt(x + y), 0), POSITIVE, "true"),
+        ([], sp.Gt(sp.sqrt(x + y), 0), dict.fromkeys((x, y), Domain.NONNEGATIVE), "false"),
+        ([sp.Le(sp.sqrt(x), 5)], sp.Ge(x, 0, evaluate=False), {}, "true"),
+        ([sp.Le(sp.sqrt(x + 1), 5)], sp.Ge(x, -1), {}, "true"),
+        ([], sp.Le(2 * (x + 1) ** sp.Rational(1, 4), 1 + sp.sqrt(x + 1)), {}, "true"),
+        ([], sp.Le(2 * (x + 1) ** sp.Rational(1, 4), sp.Rational(999, 1000) + sp.sqrt(x + 1)), {}, "false"),
+        ([], sp.Le(x ** sp.Rational(1, 3), sp.sqrt(x)), {x: Domain.NONNEGATIVE}, "false"),
+        ([sp.Ge(x, 1)], sp.Le(x ** sp.Rational(1, 3), sp.sqrt(x)), {}, "true"),
+        ([], sp.Le(1 / sp.sqrt(x + 1), 1), {x: Domain.NONNEGATIVE}, "true"),
+        ([], sp.Lt(1 / sp.sqrt(x + 1), 1), {x: Domain.NONNEGATIVE}, "false"),
+        ([], sp.Ge(x ** sp.Rational(3, 2), x), {x: Domain.SIZE}, "true"),
+        ([], sp.Ge(x ** sp.Rational(3, 2), x), {x: Domain.NONNEGATIVE}, "false"),
+    ],
+)  # fmt: skip
+def test_roots(hypotheses: list[Any], goal: Any, domains: dict[Any, Domain], answer: str) -> None:
+    assert _decided(hypotheses, goal, domains) == answer
