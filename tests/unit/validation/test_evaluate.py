@@ -229,6 +229,15 @@ def test_an_infinite_bound_is_exceeded_by_nothing():
         read(Form(statement=Le(a, b)), {"planted_a": np.array([1.0, -math.inf]), "planted_b": 2.0})
 
 
+def test_without_rounding_a_bound_may_be_infinite_and_nothing_else():
+    form = Form(statement=Le(a, b))
+    assert not read(form, {"planted_a": sp.Integer(1), "planted_b": sp.oo}, exact=True).violated
+    assert read(form, {"planted_a": sp.Integer(1), "planted_b": -sp.oo}, exact=True).violated
+    for lhs, rhs in ((sp.oo, 1), (-sp.oo, 1), (sp.zoo, 1), (1, sp.zoo), (sp.nan, 1), (1, sp.nan), (sp.I, 1), (1, sp.I)):
+        with pytest.raises(Rejected, match="not finite"):
+            read(form, {"planted_a": sp.sympify(lhs), "planted_b": sp.sympify(rhs)}, exact=True)
+
+
 def test_an_equality_of_rounding_errors_is_assumed_to_hold_and_one_just_above_is_not():
     """Both sides below 1e-12 in size; inequalities are not forgiven."""
     for size, fails in ((0.9e-12, False), (1.1e-12, True), (-0.9e-12, False), (-1.1e-12, True)):
