@@ -265,3 +265,19 @@ def test_a_line_has_published_forms_on_the_left_and_others_on_the_right():
         "corrected **HOLDS** searched (0.5): twice the constant |",
     ]
     assert ledger_text._line({**entry, "error": "too slow", "forms": forms[:1]}).endswith(" | too slow |   |")
+
+
+def test_a_commit_is_cut_and_one_that_is_not_known_called_so():
+    assert ledger.named("0123456789abcdef") == "0123456789ab"
+    assert ledger.named("0123") == "0123"
+    assert ledger.named("") == "unknown"
+
+
+def test_a_restricted_ledger_has_the_claims_asked_for_and_no_others(book):
+    document = ledger.load(book / "ledger.json")
+    some = ledger.restricted(document, {IDS[2], IDS[0], "p.unknown"})
+    assert [entry["id"] for entry in some["claims"]] == [IDS[0], IDS[2]]
+    assert {name: value for name, value in some.items() if name != "claims"} == {
+        name: value for name, value in document.items() if name != "claims"
+    }
+    assert ledger.restricted(document, set())["claims"] == []

@@ -12,7 +12,7 @@ from fltheory.bounds.claim import Assumption, Instances, Kind, Rejected, Sweep, 
 from fltheory.bounds.space import Real, Space
 from fltheory.validation import rates
 from fltheory.validation.decide import check
-from fltheory.validation.rates import CLEAR, REACH, TOLERANCE, trend
+from fltheory.validation.rates import CLEAR, REACH, TOLERANCE, Trend, trend
 from fltheory.validation.replay import replay
 from fltheory.validation.trials import LOOSE
 from fltheory.validation.verdict import Decision, Strength
@@ -193,3 +193,36 @@ def test_a_sweep_that_is_replayed_is_decided_again():
     refused_now = replayed(swept(lambda p: p["z"], "z", assumptions=(fails,)))
     assert (refused_now.violated, refused_now.rhs) == (False, "")
     assert "never failed" in refused_now.lhs
+
+
+def at_boundary(**more):
+    """A trend with these numbers, whatever sweep would give them."""
+    usual = {"slope": 0.0, "low": 0.0, "high": 0.0, "firm": False, "measured": (1.0, 2.0, 3.0, 4.0)}
+    given = {**usual, **more}
+    return Trend("T", (1.0, 2.0, 4.0, 8.0), claimed=(10.0,) * 4, measured_slope=0.0, claimed_slope=0.0, **given)
+
+
+def test_what_is_exactly_at_a_limit_is_still_allowed():
+    """Next to each of them, in floating point, the decision is another one."""
+    up = math.inf
+    over = math.nextafter(TOLERANCE, up)
+    assert at_boundary(low=TOLERANCE).decision is Decision.HOLDS
+    assert at_boundary(low=over, high=over).decision is Decision.VIOLATED
+    assert at_boundary(high=CLEAR).decision is Decision.HOLDS
+    assert at_boundary(high=math.nextafter(CLEAR, up)).decision is Decision.INCONCLUSIVE
+    assert at_boundary(high=1.0, measured=(4.0, 3.0, 3.0, 2.0)).decision is Decision.HOLDS  # falling
+    clear = math.nextafter(CLEAR, up)
+    assert at_boundary(firm=True, slope=1.0, low=CLEAR).decision is Decision.HOLDS
+    assert at_boundary(firm=True, slope=1.0, low=clear).decision is Decision.INCONCLUSIVE
+    most = 10 * (1.0 + LOOSE)
+    assert at_boundary(firm=True, measured=(1.0, most, 1.0, 1.0)).decision is Decision.HOLDS
+    assert at_boundary(firm=True, measured=(1.0, 1.000001 * most, 1.0, 1.0)).decision is Decision.VIOLATED
+
+
+def test_growth_that_just_reaches_a_bound_where_reach_ends_does_not_exceed_it():
+    """Of slope 1 from 1 / REACH of the bound on; a measured side of zero never gets there."""
+    assert -math.log(1 / REACH) == math.log(REACH)
+    growing = {"firm": True, "slope": 1.0, "low": 1.0, "high": 1.0}
+    assert at_boundary(**growing, measured=(10 / REACH,) * 4).decision is Decision.HOLDS
+    assert at_boundary(**growing, measured=(10.0001 / REACH,) * 4).decision is Decision.INCONCLUSIVE
+    assert at_boundary(**growing, measured=(0.0,) * 4).decision is Decision.HOLDS

@@ -463,7 +463,7 @@ def test_an_error_in_one_change_of_a_rate_is_forgotten_if_another_change_fails(m
 def test_a_number_in_an_array_without_axes_is_a_number():
     made = claim(
         Le(a + b, c),
-        instances(lambda p: {a: p["a"], b: p["b"], c: np.array(float(p["a"] + p["b"]))}, rational=False),
+        instances(lambda p: {a: np.array(p["a"]), b: p["b"], c: p["a"] + p["b"]}, rational=False),
         where=((c, a + b),),
     )
     assert {one.status for one in found(made).values()} == {NECESSARY}
@@ -508,7 +508,7 @@ def test_claims_without_points_give_none_and_points_of_another_space_are_left_ou
 
 def test_what_is_stored_is_written_again_as_it_was(tmp_path):
     """To the byte, so that a renewal shows what has changed and nothing else."""
-    id_ = "ruan.lemma-a.2"
+    id_ = "cfl.lemma-a.6"  # with points that several terms share
     forms = [
         {"variant": variant, "verdict": "HOLDS", "evidence": {"terms": terms_of}}
         for variant, terms_of in known_terms.stored(id_).items()
@@ -537,3 +537,22 @@ def test_forms_without_new_terms_keep_theirs_if_they_hold(tmp_path):
         "p.x sharp: "
     ]
     assert known_terms.stored("p.x", tmp_path) == {"published": [term]}
+
+
+def test_a_proof_is_not_about_what_an_instance_gives_but_about_the_changed_definition(monkeypatch):
+    """Without b the definition is 2 a - 1, below a where a < 1; the one instance that was seen has a = 2.
+
+    What the instance gives itself, 2 a - 1 + b with b >= 1, is above a everywhere.
+    """
+    made = claim(
+        Le(a, c),
+        instances(lambda p: {a: p["a"], b: 1 + p["b"], c: 2 * p["a"] + p["b"]}),
+        where=((c, 2 * a - 1 + b),),
+    )
+    asked = []
+    monkeypatch.setattr(module, "attempt", lambda id_, form, *_, **__: asked.append(form))
+    seen = [(-1.0, {"a": 2.0, "b": 1.0, "c": 1.0})]
+    known = examine(made, made.forms[0], memory={}, seen=seen, given=(), budget=0, seed=0, prove=True)
+    assert {one.term: one.status for one in known}["b"] == UNTESTED
+    (without_b,) = (form for form in asked if form.where == ((c, 2 * a - 1),))
+    assert without_b.check.realise(seen[0][1]) == {"sensitive_a": 2.0, "sensitive_b": 2.0}
