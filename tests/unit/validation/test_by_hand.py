@@ -110,6 +110,7 @@ def test_of_a_product_the_terms_of_its_longest_sum_are_told():
     assert told(Le(a, (a + b) * family_sum)) == {"right": r"5 \cdot (3 + 1/2)"}
     assert told(Le(a, (a + b) * (1 + family_sum))) == {"right": r"7/2 \cdot (1 + 5)"}
     assert told(Le(a, (a + b) * (1 + a + c))) == {"right": r"7/2 \cdot (1 + 3 - 1)"}
+    assert told(Le(a, (a + b + c) * (1 + family_sum))) == {"right": r"5/2 \cdot (1 + 5)"}  # an index makes it long
     assert told(Le(a, (a + b) ** 2 * family_sum)) == {}
     assert told(Le(a, a * b * c)) == {}
 
