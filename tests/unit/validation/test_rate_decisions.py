@@ -14,9 +14,9 @@ from fltheory.validation import rates
 from fltheory.validation.decide import check
 from fltheory.validation.rates import CLEAR, REACH, TOLERANCE, Trend, trend
 from fltheory.validation.replay import replay
-from fltheory.validation.trials import LOOSE
+from fltheory.validation.trials import LOOSE, Trials
 from fltheory.validation.verdict import Decision, Strength
-from tests.planted import a, b, claim
+from tests.planted import a, b, claim, contraction
 
 POINTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 ONES = (1.0,) * 5
@@ -226,3 +226,37 @@ def test_growth_that_just_reaches_a_bound_where_reach_ends_does_not_exceed_it():
     assert at_boundary(**growing, measured=(10 / REACH,) * 4).decision is Decision.HOLDS
     assert at_boundary(**growing, measured=(10.0001 / REACH,) * 4).decision is Decision.INCONCLUSIVE
     assert at_boundary(**growing, measured=(0.0,) * 4).decision is Decision.HOLDS
+
+
+def test_exponents_are_extrapolated_and_constants_are_searched_or_refuted():
+    law, growing = check(swept(lambda p: 1.0, "x"))[0], check(swept(lambda p: p["x"], "x"))[0]
+    assert [law.strength, growing.strength] == [Strength.EXTRAPOLATED] * 2
+    nearly = check(swept(lambda p: p["x"], "x", statement=Le(a, 100 * b)))[0]
+    assert (nearly.decision, nearly.strength) == (Decision.INCONCLUSIVE, Strength.EXTRAPOLATED)
+
+
+def test_the_worst_sweep_of_a_law_is_the_steepest_and_of_a_bound_the_highest():
+    """The law falls like 1/x along x, and like 1/z^2 along z after a jump to 5/4.
+
+    The bound is flat along x, and falls like 1/z along z after a jump to 9/10.
+    """
+    (law,) = check(swept(lambda p: (5.0 if p["z"] > 1 else 1.0) / (p["x"] * p["z"] ** 2), "x", "z"))
+    assert law.worst == {"sweep": "x", "slope": pytest.approx(-1.0)}
+    (bound,) = check(swept(lambda p: 1.8 / p["z"] if p["z"] > 1 else 0.1, "x", "z", statement=Le(a, b)))
+    assert bound.worst == {"sweep": "z", "slope": pytest.approx(-1.0)}
+    assert bound.margin == pytest.approx(1 / 0.9)
+
+
+def test_the_longest_run_serves_along_its_own_parameter_only_and_with_the_seed_of_the_check(monkeypatch):
+    asked = []
+    monkeypatch.setattr(rates, "run_at", lambda source, point, *, seed: asked.append((dict(point), seed)))
+    base = {"mu": 1.0, "condition": 2.0, "off": 0.5, "step": 0.5}
+    values = (0.25, 0.5, 0.75, 1.0)
+    for horizon in ("mu", "step"):
+        source = replace(contraction().check, horizon=horizon)
+        made = contraction()
+        trials = Trials(made, made.forms[0], source, 7)
+        sweep = Sweep("step", values, {name: value for name, value in base.items() if name != "step"})
+        rates._measure(trials, sweep)
+        asked_for = [(point["step"], seed) for point, seed in asked]
+        assert asked_for == ([] if horizon == "mu" else [(1.0, 7)])
