@@ -238,7 +238,7 @@ def conclude(trials: Trials, *, effort: int = RETRIES) -> tuple[Decision, Counte
         return Decision.NOT_APPLICABLE, None, trials.obstacle()
     if trials.violated:
         counterexample = confirm(trials, trials.best[1], effort=effort)
-        turned = _claims_at_least(trials.form)
+        turned = _claims_at_least(trials.form, counterexample.relation)
         return Decision.VIOLATED, counterexample, f"fails at {counterexample.in_one_line(turned=turned)}"
     if trials.uncertain:
         return Decision.INCONCLUSIVE, None, "a sampled curve may lie on either side; raise the number of replicates"
@@ -247,9 +247,9 @@ def conclude(trials: Trials, *, effort: int = RETRIES) -> tuple[Decision, Counte
     return Decision.HOLDS, None, f"{found} on {trials.instances} instances of {trials.calls} points tried"
 
 
-def _claims_at_least(form: Form) -> bool:
-    """Return whether a form is printed with ``>=``; it is checked as one with ``<=``, with sides exchanged."""
-    return isinstance(form.relations[0], sp.Ge | sp.Gt)
+def _claims_at_least(form: Form, relation: int = 0) -> bool:
+    """Return whether a relation is printed with ``>=``; it is checked as one with ``<=``, with sides exchanged."""
+    return isinstance(form.relations[relation], sp.Ge | sp.Gt)
 
 
 def _excess(lhs: float, rhs: float) -> float:

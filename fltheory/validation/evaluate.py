@@ -95,10 +95,12 @@ def sides(form: Form, env: Env) -> tuple[Any, Any]:
     both = [compiled(relation.lhs), compiled(relation.rhs)]
     if isinstance(relation, GreaterThan | StrictGreaterThan):
         both.reverse()
-    places = [values | place for place in _index_values(form.over, values, exact=False)]
-    found = [np.array([valued(side, place, exact=False) for place in places], dtype=float) for side in both]
-    left, right = np.broadcast_arrays(*(found if form.over else [side[0] for side in found]))
-    return left, right
+    pairs = [
+        np.broadcast_arrays(*(np.asarray(valued(side, values | place, exact=False), dtype=float) for side in both))
+        for place in _index_values(form.over, values, exact=False)
+    ]
+    left, right = (np.array([pair[at] for pair in pairs]) for at in (0, 1))
+    return (left, right) if form.over else (left[0], right[0])
 
 
 def failing(relation: Relational, over: tuple[Range, ...], values: Env, *, exact: bool = False) -> str:
@@ -258,12 +260,15 @@ def _compare_float(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple
     score = _score(a, b, equality=equality)
     scale = max(abs(a), abs(b)) if math.isfinite(b) else abs(a)
     off = abs(a - b) if equality else a - b
-    beyond = off > -ROUNDING * scale if strict and not equality else off > ROUNDING * scale
-    return score, beyond and (scale > 0 or strict)
+    return score, off >= -ROUNDING * scale if strict else off > ROUNDING * scale
 
 
 def _compare_exact(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
     a, b = sp.sympify(lhs), sp.sympify(rhs)
+    if a.is_infinite or any(side is sp.nan or side.is_extended_real is False for side in (a, b)):
+        raise Rejected(
+            "a side is not finite"
+        )  # as in floating point: divided by zero, or the root of a negative number
     score = _score(float(a), float(b), equality=equality)
     difference = a - b
     if equality:

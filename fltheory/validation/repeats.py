@@ -38,8 +38,8 @@ def _joint(verdicts: Sequence[Verdict]) -> Verdict:
     """
 
     def rank(verdict: Verdict) -> tuple[int, float]:
-        found = verdict.decision is Decision.VIOLATED or verdict.margin is None
-        return _DECISIVE.index(verdict.decision), 0.0 if found else float(verdict.margin or 0.0)
+        close = 0.0 if verdict.decision is Decision.VIOLATED else verdict.margin or 0.0
+        return _DECISIVE.index(verdict.decision), close
 
     decisive = min(verdicts, key=rank)
     agreeing = sum(verdict.decision is decisive.decision for verdict in verdicts)

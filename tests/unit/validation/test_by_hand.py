@@ -102,3 +102,25 @@ def test_symbols_of_assumptions_are_in_the_table_of_symbols():
     assert used >= {"K", "rates", "models", "G", "R"}
     page = section_symbols(catalogue.select_one("scaffold.lemma-9"))
     assert {"local steps per round", "step-sizes of the rounds"} <= {row["meaning"] for row in page}
+
+
+def test_of_a_product_the_terms_of_its_longest_sum_are_told():
+    """A sum over an index is one term, so a product of it has the terms of its other factor; a power has none."""
+    family_sum = Sum(x[k], (k, 1, N))
+    assert told(Le(a, (a + b) * family_sum)) == {"right": r"5 \cdot (3 + 1/2)"}
+    assert told(Le(a, (a + b) * (1 + family_sum))) == {"right": r"7/2 \cdot (1 + 5)"}
+    assert told(Le(a, (a + b) * (1 + a + c))) == {"right": r"7/2 \cdot (1 + 3 - 1)"}
+    assert told(Le(a, (a + b + c) * (1 + family_sum))) == {"right": r"5/2 \cdot (1 + 5)"}  # an index makes it long
+    assert told(Le(a, (a + b) ** 2 * family_sum)) == {}
+    assert told(Le(a, a * b * c)) == {}
+
+
+def test_assumptions_that_say_nothing_here_are_passed_over_and_those_after_them_told():
+    """About what the instance does not give, or about no index in range."""
+    silent = (
+        Assumption("about something else", Le(scalar("other", "o", "a number"), 0), Origin.DECLARED),
+        Assumption("about nothing", Le(x[k], b), Origin.DECLARED, ((k, 2, 1),)),
+    )
+    small = Assumption("small", Le(b, a), Origin.DECLARED)
+    found = hypotheses((*silent, small, *silent[::-1], small), VALUES, exact=True)
+    assert [(one["lhs"], one["sign"], one["rhs"]) for one in found] == [("1/2", "≤", "3")] * 2

@@ -2,25 +2,28 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from sympy import Eq, Ge, Le, Lt, Rational
+from sympy import Eq, Ge, Gt, Le, Lt, Rational, sqrt
 
 from fltheory.bounds import catalogue
 from fltheory.bounds.catalogue import Entry
 from fltheory.bounds.claim import Assumption, Citation, Claim, Experiments, Form, Instances, Kind, Method, Rejected
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Real, Space
+from fltheory.errors import InvalidParameter
 from fltheory.simulation.trajectories import Band
-from fltheory.validation import cache, runner
+from fltheory.validation import cache, decide, known, known_terms, runner
 from fltheory.validation import trials as trials_module
-from fltheory.validation.decide import Effort, _excess, check
+from fltheory.validation.decide import QUICK, Effort, _excess, check
 from fltheory.validation.evaluate import Evaluation, read
 from fltheory.validation.replay import replay
 from fltheory.validation.runner import check_all, check_entry
 from fltheory.validation.trials import LOOSE, Trials, beyond_rounding
 from fltheory.validation.verdict import Checked, Decision
+from tests.planted import contraction, power_law, sum_of_squares
 
 a, b, c = (scalar(f"deciding_{name}", name, "a number") for name in "abc")
 EFFORT = Effort(40, 5)
@@ -382,3 +385,134 @@ def test_small_sides_are_blurred_whatever_their_sign():
         (tiny / 3, tiny, False), (-tiny / 3, tiny, False), (-1.0, 1.0, False), (0.0, 0.0, False),
     ):  # fmt: skip
         assert trials_module._blurred(Evaluation(lhs, rhs, 0.0, False, 0, {})) is blurred
+
+
+@pytest.mark.parametrize("wrong", [(0, 1), (1, 0), (-1, 1), (1, -1), (1.5, 1), (1, 1.5)])
+def test_an_effort_of_nothing_is_refused(wrong):
+    with pytest.raises(InvalidParameter, match=r"Effort\.(instances|experiments) must be"):
+        Effort(*wrong)
+    assert Effort(1, 1).instances == Effort(1, 1).experiments == 1
+
+
+def test_instances_and_runs_have_budgets_of_their_own():
+    made, source = stated(Le(a, b)).check, contraction().check
+    assert Effort(7, 3).of(made) == 7
+    assert Effort(7, 3).of(source) == 3
+    assert Effort(7, 3).of(replace(made, effort=4)) == 28
+    assert Effort(7, 3).of(replace(source, effort=4)) == 12
+
+
+def identity(statement, **more):
+    return replace(stated(statement, **more), kind=Kind.IDENTITY)
+
+
+@pytest.mark.parametrize(
+    ("made", "strength"),
+    [
+        (identity(Eq((a + b) * (a - b), a**2 - b**2, evaluate=False)), "proved"),
+        (identity(Eq((a**2 - b**2) / (a - b), a + b, evaluate=False)), "proved"),
+        (identity((Eq(a, a, evaluate=False), Eq(a + b, b + a, evaluate=False))), "proved"),
+        (identity((Eq(a, a, evaluate=False), Eq(a, b, evaluate=False))), "refuted"),
+        (identity(Lt((a + b) ** 2, a**2 + 2 * a * b + b**2, evaluate=False)), "refuted"),  # though nothing is left
+        (identity(Le((a + b) ** 2, a**2 + 2 * a * b + b**2, evaluate=False)), "searched"),
+        (identity(Eq((sqrt(b) + 1) * (sqrt(b) - 1), b - 1, evaluate=False)), "searched"),  # roots are not rational
+        (sum_of_squares(), "searched"),  # with as many summands as the instance says
+        (stated(Eq((a + b) * (a - b), a**2 - b**2, evaluate=False)), "searched"),  # no identity by kind
+    ],
+)
+def test_only_equalities_of_rational_functions_are_proved(made, strength):
+    assert check(made, effort=EFFORT)[0].strength.value == strength
+
+
+def test_what_is_defined_is_proved_by_its_definition_and_conditions_are_looked_at_first():
+    square = Eq(c, a**2 + 2 * a * b + b**2, evaluate=False)
+    defined = replace(identity(square), forms=(Form(statement=square, where=((c, (a + b) ** 2),)),))
+    assert check(defined, effort=EFFORT)[0].strength.value == "proved"
+    wrong = replace(identity(square), forms=(Form(statement=square, where=((c, (a - b) ** 2),)),))
+    assert check(wrong, effort=EFFORT)[0].decision is Decision.VIOLATED
+    true = Eq(a + b, b + a, evaluate=False)
+    for more in ({"assumptions": (Assumption("never", Le(b, -1)),)}, {"premises": (Le(b, -1),)}):
+        assert check(identity(true, **more), effort=EFFORT)[0].decision is Decision.NOT_APPLICABLE
+
+
+def test_a_strict_relation_between_zeros_fails_in_floats_too():
+    """Both sides vanish wherever a does; as an assumption it is not fulfilled there."""
+    zero = {"a": 0.0, "b": 1.0}
+    made = stated(Lt(a * b, a * b + 0 * b, evaluate=False), realise=lambda p: {a: 0 * p["a"], b: p["b"]})
+    assert decision(made) is Decision.VIOLATED
+    strict = stated(Le(b, b), assumptions=(Assumption("a is positive", Gt(a, 0)),))
+    trials = Trials(strict, strict.forms[0], strict.check, 0)
+    assert trials.attempt(zero) is None
+    assert trials.failed == {"a is positive": 1}
+
+
+def test_a_known_counterexample_stays_as_it_is_and_one_to_another_form_is_shrunk(monkeypatch):
+    far = {"a": Rational(17, 10), "b": Rational(3, 10)}
+    claim = stated(Le(a, b), more=(Form(variant="published@other", statement=Le(a, 2 * b)),))
+    for variant, stays in (("published", True), ("published@other", False)):
+        monkeypatch.setattr(known, "points", lambda claim, form, variant=variant: [(variant, far)])
+        (verdict,) = check(claim, variant="published", effort=EFFORT)
+        assert verdict.decision is Decision.VIOLATED
+        assert (dict(verdict.counterexample.parameters) == {"a": "17/10", "b": "3/10"}) is stays
+        assert verdict.evidence.get("known counterexample", False) is stays
+        assert verdict.evidence["points tried"] == 1
+        (unaided,) = check(claim, variant="published", effort=replace(EFFORT, unaided=True))
+        assert "known counterexample" not in unaided.evidence
+
+
+def test_terms_are_asked_for_with_the_usual_budget_and_proofs_only_beside_a_certificate(monkeypatch):
+    asked = []
+    monkeypatch.setattr(decide, "examine", lambda claim, form, **more: asked.append(more) or [])
+    monkeypatch.setattr(decide, "recall", lambda claim, form: None)
+    shipped = [{"a": -1.0, "b": 1.0}]
+    monkeypatch.setattr(known_terms, "points", lambda claim, form: shipped)
+    hard = stated(Le(a, 3 * b + 5))
+    hard = replace(hard, check=replace(hard.check, effort=6))
+    (verdict,) = check(hard, effort=Effort(10, 5, sensitivity=True), seed=4)
+    assert verdict.budget == 60
+    (more,) = asked
+    assert (more["budget"], more["seed"], more["prove"], more["given"]) == (10, 4, False, shipped)
+    assert len(more["seen"]) == verdict.instances
+    check(hard, effort=Effort(10, 5, sensitivity=True, unaided=True))
+    assert asked[-1]["given"] == []
+    check(stated(Le(a, b - 9)), effort=Effort(10, 5, sensitivity=True))
+    check(hard, effort=Effort(10, 5))
+    assert len(asked) == 2  # neither where a form fails, nor unasked
+
+
+def test_sampled_curves_and_searches_are_told_apart():
+    def strength(method):
+        return check(stated(Le(a, b + 3), rational=False, method=method), effort=EFFORT)[0].strength.value
+
+    assert (strength(Method.ENUMERATION), strength(Method.MONTE_CARLO)) == ("searched", "sampled")
+
+
+def test_failing_sweeps_are_measured_again_where_help_is_wanted(monkeypatch):
+    """With a constant at all of their points, of a law at the last ones."""
+    asked = []
+    monkeypatch.setattr(known, "sweeps", lambda claim, form, firm: asked.append(firm) or iter(()))
+    law = power_law()
+    firm = replace(law, forms=(Form(statement=Le(law.forms[0].relations[0].lhs, 100)),))
+    for made in (law, firm):
+        check(made, effort=QUICK)
+    assert asked == [False, True]
+    check(law, effort=replace(QUICK, unaided=True))
+    check(law, effort=EFFORT)
+    assert len(asked) == 2
+
+
+def test_the_sides_of_a_failing_relation_stand_in_the_order_in_which_it_is_printed():
+    """Each relation of a form by itself: the first is printed with a larger left-hand side, the second is not."""
+    for statement, told in (((Ge(b, -1), Le(a, 1)), "2 > 1"), ((Le(b, 3), Ge(-a, -1)), "-2 < -1")):
+        (verdict,) = check(stated(statement, realise=lambda p: {a: 2 + 0 * p["a"], b: 1}), effort=EFFORT)
+        assert verdict.reason.endswith(f": {told}")
+
+
+def test_a_claim_is_checked_form_by_form():
+    both = stated(Le(a, b), more=(Form(variant="corrected", statement=Le(a, b + 3), intended=("published",)),))
+    found = check(both, effort=EFFORT)
+    assert [(one.variant, one.decision, one.meant) for one in found] == [
+        ("published", Decision.VIOLATED, ("corrected",)),
+        ("corrected", Decision.HOLDS, ()),
+    ]
+    assert [one.variant for one in check(both, variant="corrected", effort=EFFORT)] == ["corrected"]

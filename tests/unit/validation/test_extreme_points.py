@@ -75,3 +75,25 @@ def test_few_evaluations_go_there_and_none_of_a_short_search():
     far.clear()
     check(made, effort=Effort(36, 5, whole_sweeps=False))
     assert not any(far)
+
+
+def test_whole_numbers_from_zero_on_may_be_far():
+    space = Space({"E": Integer(0, 3, far=300)})
+    found = {point["E"] for point in extreme_points(space, np.random.default_rng(0), 200)}
+    assert max(found) == 300 or max(found) > 250
+    assert min(found) >= 0
+    assert len(found) > 50
+
+
+def test_a_failure_at_an_extreme_point_ends_the_search():
+    calls = []
+
+    def realise(point):
+        calls.append(point)
+        return {a: point["x"] * 0 + (1 if SPACE.draws(point) else 2), b: point["x"] * 0 + 1}
+
+    made = claim(realise)
+    trials = Trials(made, made.forms[0], made.check, 0)
+    search(trials, budget=600, seed=0)
+    assert (trials.violated, trials.calls) == (True, 1)
+    assert not SPACE.draws(trials.best[1])

@@ -7,8 +7,9 @@ from sympy import Eq, Le, Rational, Sum
 
 from fltheory.bounds import catalogue
 from fltheory.bounds.algebra import EE
-from fltheory.bounds.claim import Form
+from fltheory.bounds.claim import Assumption, Form
 from fltheory.bounds.quantities import family, function, index, scalar
+from fltheory.problems.problem import Origin
 from fltheory.validation.decide import Effort, check
 from fltheory.validation.instance_values import MEMBERS, OUTCOMES, instance_values, written
 
@@ -154,3 +155,22 @@ def test_a_violation_carries_its_quantities(id_):
 def test_a_row_has_room_for_two_dozen_numbers():
     assert written(np.arange(24)) == f"({', '.join(map(str, range(24)))})"
     assert written(np.arange(25)) == ""
+
+
+def test_what_only_assumptions_speak_about_is_listed_as_assumed_without_indices():
+    assumptions = (
+        Assumption("weights", Le(p[k], N), Origin.DECLARED, ((k, 1, N),)),
+        Assumption("loss", Le(sp.Symbol("unnamed") * 0 + N, 3), Origin.DECLARED),
+    )
+    values = {"N": 2, "p": [Rational(1, 4), Rational(3, 4)], "w": np.array([3])}
+    found = instance_values(Form(statement=Le(w, N)), values, exact=True, where={}, assumptions=assumptions)
+    assert [(row["symbol"], row["values"], row.get("assumed", False)) for row in found] == [
+        ("N", ["2"], False),
+        ("w", ["3"], False),
+        ("p^{1}", ["1/4"], True),
+        ("p^{2}", ["3/4"], True),
+    ]
+    indexed = instance_values(
+        Form(statement=Le(w, N)), {**values, "k": 7}, exact=True, where={"k": 1}, assumptions=assumptions[:1]
+    )
+    assert "k" not in {row["symbol"] for row in indexed}  # an index has no value of its own

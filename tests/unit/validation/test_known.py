@@ -183,3 +183,38 @@ def test_sweeps_that_are_known_to_fail_are_made_lighter_like_their_own(monkeypat
     assert [one.base for one in found] == [{"m": 2, "n": 1}, {"m": 3, "n": 7}, {"m": 2, "n": 3}]
     (*_, short) = known.sweeps(claim, SimpleNamespace(variant="published"), firm=False)
     assert short.values == (4, 6, 8, 9)
+
+
+def test_points_that_cannot_be_read_are_passed_over_and_the_own_ones_come_first(monkeypatch):
+    """Between them one of an earlier space, with another parameter, and one out of range."""
+    source = Instances(space=Space({"N": Integer(1, 9)}), realise=dict)
+    claim = SimpleNamespace(id="planted.x", check_of=lambda form: source)
+    kept = [("other", {"N": 2}), ("other", {"M": 1}), ("own", {"N": 10}), ("own", {"N": 3}), ("more", {"N": 4})]
+    monkeypatch.setattr(
+        known, "shipped", lambda id_: [{"variant": variant, "parameters": point} for variant, point in kept]
+    )
+    found = list(known.points(claim, SimpleNamespace(variant="own")))
+    assert found == [("own", {"N": 3}), ("other", {"N": 2}), ("more", {"N": 4})]
+
+
+def test_statements_with_sweeps_have_no_points_and_others_no_sweeps(monkeypatch):
+    space = Space({"T": Integer(1, 9)})
+    points, sweep = Instances(space=space, realise=dict), Sweep("T", (1, 2, 4, 8), {})
+    sweeps = Sweeps(instances=points, sweeps=(sweep,))
+    stored = [{"variant": "published", "parameters": at} for at in ({"T": 3}, {"M": 1}, {"T": [1, 2, 4, 8]})]
+    monkeypatch.setattr(known, "shipped", lambda id_: stored)
+    form = SimpleNamespace(variant="published")
+    swept, single = (SimpleNamespace(id="p.x", check_of=lambda form, own=own: own) for own in (sweeps, points))
+    assert list(known.points(swept, form)) == []
+    assert [found.values for found in known.sweeps(swept, form, firm=True)] == [(1, 2, 4, 8)]
+    assert list(known.sweeps(single, form, firm=True)) == []
+    assert list(known.points(single, form)) == [("published", {"T": 3})]
+
+
+def test_what_is_shipped_is_written_again_as_it_was(tmp_path):
+    """To the byte, so that a renewal shows what has changed and nothing else."""
+    id_ = "ruan.eq-71"
+    forms = [{"variant": one["variant"], "counterexample": one} for one in known.stored(id_)]
+    assert known.renew({"claims": [{"id": id_, "forms": forms}]}, folder=tmp_path)
+    name = f"{id_}.json"
+    assert (tmp_path / name).read_bytes() == (known.SHIPPED / name).read_bytes()

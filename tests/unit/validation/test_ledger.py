@@ -265,3 +265,56 @@ def test_a_line_has_published_forms_on_the_left_and_others_on_the_right():
         "corrected **HOLDS** searched (0.5): twice the constant |",
     ]
     assert ledger_text._line({**entry, "error": "too slow", "forms": forms[:1]}).endswith(" | too slow |   |")
+
+
+def test_a_commit_is_cut_and_one_that_is_not_known_called_so():
+    assert ledger.named("0123456789abcdef") == "0123456789ab"
+    assert ledger.named("0123") == "0123"
+    assert ledger.named("") == "unknown"
+
+
+def test_a_restricted_ledger_has_the_claims_asked_for_and_no_others(book):
+    document = ledger.load(book / "ledger.json")
+    some = ledger.restricted(document, {IDS[2], IDS[0], "p.unknown"})
+    assert [entry["id"] for entry in some["claims"]] == [IDS[0], IDS[2]]
+    assert {name: value for name, value in some.items() if name != "claims"} == {
+        name: value for name, value in document.items() if name != "claims"
+    }
+    assert ledger.restricted(document, set())["claims"] == []
+
+
+def test_a_form_has_the_seed_and_the_time_of_its_own_search(all_three):
+    """What was taken over was found earlier; a search with another seed has that one."""
+    import dataclasses
+
+    other = tuple(dataclasses.replace(verdict, seed=7) for verdict in all_three[0].verdicts)
+    earlier = dataclasses.replace(all_three[0], verdicts=other, time="2001-02-03T04:05:06Z")
+    document = ledger.ledger([earlier, dataclasses.replace(all_three[1], time="")], seed=3, effort="full")
+    first, second = document["claims"]
+    assert {(form["seed"], form["time"]) for form in first["forms"]} == {(7, "2001-02-03T04:05:06Z")}
+    assert first["time"] == "2001-02-03T04:05:06Z"
+    assert second["time"] == document["time"]
+    assert {form["time"] for form in second["forms"]} == {document["time"]}
+
+
+def test_a_claim_with_an_error_keeps_what_it_used(book):
+    old = ledger.load(book / "ledger.json")
+    before = {**old, "claims": [{**old["claims"][0], "uses": ["p.step"]}]}
+    broken = {**before, "claims": [{**before["claims"][0], "forms": [], "uses": [], "error": "too much"}]}
+    (entry,) = ledger.merged(before, broken)["claims"]
+    assert (entry["uses"], entry["error"]) == (["p.step"], "too much")
+    assert len(entry["forms"]) == len(before["claims"][0]["forms"])
+
+
+def test_the_first_check_that_finished_nothing_writes_an_empty_ledger(tmp_path):
+    found = keep(tmp_path, [])
+    assert found.ledger["claims"] == []
+    assert ledger.load(tmp_path / "ledger.json")["claims"] == []
+
+
+def test_a_form_under_the_name_of_another_claim_is_refused(book):
+    document = json.loads((book / "ledger.json").read_text())
+    document["claims"][0]["forms"][0]["id"] = "p.other"
+    (book / "ledger.json").write_text(json.dumps(document))
+    with pytest.raises(InvalidParameter, match=r"must have its id, got 'p\.other'"):
+        ledger.load(book / "ledger.json")

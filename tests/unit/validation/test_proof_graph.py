@@ -2,7 +2,7 @@
 
 import pytest
 
-from fltheory.validation.proof_graph import _centre, layout
+from fltheory.validation.proof_graph import _centre, layout, resting_on_failures
 
 
 def test_a_statement_stands_above_all_that_its_proof_uses():
@@ -46,3 +46,17 @@ def test_a_statement_with_many_uses_is_drawn_no_farther_out_than_they_are():
     edges = [("b.two", "a.one"), ("b.two", "a.other"), ("b.far", "a.far")]
     position = {"a.one": 1.0, "a.other": 1.0, "a.far": 2.0}
     assert [_centre(node, edges, position) for node in ("b.two", "b.far", "b.none")] == [1.0, 2.0, 0.0]
+
+
+def test_what_uses_nothing_stands_at_the_bottom_and_a_circle_above_it():
+    """A circle closes where it is entered again; whatever is in it uses something."""
+    plan = layout({"a": ["b"], "b": ["a"], "x": ["y"], "y": []})
+    assert dict(plan.layer) == {"y": 0, "b": 1, "x": 1, "a": 2}
+
+
+def test_what_holds_although_a_step_fails_is_told_with_all_steps_that_do():
+    uses = {"top": ["middle", "fine"], "middle": ["deep", "mixed", "top"], "deep": [], "fine": [], "alone": ["fine"]}
+    verdicts = {"top": "HOLDS", "middle": "HOLDS", "deep": "VIOLATED", "mixed": "MIXED", "alone": "HOLDS"}
+    found = resting_on_failures(uses, {**verdicts, "fine": "INCONCLUSIVE"})
+    assert found == {"top": ["deep", "mixed"], "middle": ["deep", "mixed"]}
+    assert resting_on_failures(uses, {**verdicts, "middle": "VIOLATED"}) == {"top": ["middle", "deep", "mixed"]}

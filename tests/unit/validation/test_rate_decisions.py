@@ -12,11 +12,11 @@ from fltheory.bounds.claim import Assumption, Instances, Kind, Rejected, Sweep, 
 from fltheory.bounds.space import Real, Space
 from fltheory.validation import rates
 from fltheory.validation.decide import check
-from fltheory.validation.rates import CLEAR, REACH, TOLERANCE, trend
+from fltheory.validation.rates import CLEAR, REACH, TOLERANCE, Trend, trend
 from fltheory.validation.replay import replay
-from fltheory.validation.trials import LOOSE
+from fltheory.validation.trials import LOOSE, Trials
 from fltheory.validation.verdict import Decision, Strength
-from tests.planted import a, b, claim
+from tests.planted import a, b, claim, contraction
 
 POINTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 ONES = (1.0,) * 5
@@ -193,3 +193,70 @@ def test_a_sweep_that_is_replayed_is_decided_again():
     refused_now = replayed(swept(lambda p: p["z"], "z", assumptions=(fails,)))
     assert (refused_now.violated, refused_now.rhs) == (False, "")
     assert "never failed" in refused_now.lhs
+
+
+def at_boundary(**more):
+    """A trend with these numbers, whatever sweep would give them."""
+    usual = {"slope": 0.0, "low": 0.0, "high": 0.0, "firm": False, "measured": (1.0, 2.0, 3.0, 4.0)}
+    given = {**usual, **more}
+    return Trend("T", (1.0, 2.0, 4.0, 8.0), claimed=(10.0,) * 4, measured_slope=0.0, claimed_slope=0.0, **given)
+
+
+def test_what_is_exactly_at_a_limit_is_still_allowed():
+    """Next to each of them, in floating point, the decision is another one."""
+    up = math.inf
+    over = math.nextafter(TOLERANCE, up)
+    assert at_boundary(low=TOLERANCE).decision is Decision.HOLDS
+    assert at_boundary(low=over, high=over).decision is Decision.VIOLATED
+    assert at_boundary(high=CLEAR).decision is Decision.HOLDS
+    assert at_boundary(high=math.nextafter(CLEAR, up)).decision is Decision.INCONCLUSIVE
+    assert at_boundary(high=1.0, measured=(4.0, 3.0, 3.0, 2.0)).decision is Decision.HOLDS  # falling
+    clear = math.nextafter(CLEAR, up)
+    assert at_boundary(firm=True, slope=1.0, low=CLEAR).decision is Decision.HOLDS
+    assert at_boundary(firm=True, slope=1.0, low=clear).decision is Decision.INCONCLUSIVE
+    most = 10 * (1.0 + LOOSE)
+    assert at_boundary(firm=True, measured=(1.0, most, 1.0, 1.0)).decision is Decision.HOLDS
+    assert at_boundary(firm=True, measured=(1.0, 1.000001 * most, 1.0, 1.0)).decision is Decision.VIOLATED
+
+
+def test_growth_that_just_reaches_a_bound_where_reach_ends_does_not_exceed_it():
+    """Of slope 1 from 1 / REACH of the bound on; a measured side of zero never gets there."""
+    assert -math.log(1 / REACH) == math.log(REACH)
+    growing = {"firm": True, "slope": 1.0, "low": 1.0, "high": 1.0}
+    assert at_boundary(**growing, measured=(10 / REACH,) * 4).decision is Decision.HOLDS
+    assert at_boundary(**growing, measured=(10.0001 / REACH,) * 4).decision is Decision.INCONCLUSIVE
+    assert at_boundary(**growing, measured=(0.0,) * 4).decision is Decision.HOLDS
+
+
+def test_exponents_are_extrapolated_and_constants_are_searched_or_refuted():
+    law, growing = check(swept(lambda p: 1.0, "x"))[0], check(swept(lambda p: p["x"], "x"))[0]
+    assert [law.strength, growing.strength] == [Strength.EXTRAPOLATED] * 2
+    nearly = check(swept(lambda p: p["x"], "x", statement=Le(a, 100 * b)))[0]
+    assert (nearly.decision, nearly.strength) == (Decision.INCONCLUSIVE, Strength.EXTRAPOLATED)
+
+
+def test_the_worst_sweep_of_a_law_is_the_steepest_and_of_a_bound_the_highest():
+    """The law falls like 1/x along x, and like 1/z^2 along z after a jump to 5/4.
+
+    The bound is flat along x, and falls like 1/z along z after a jump to 9/10.
+    """
+    (law,) = check(swept(lambda p: (5.0 if p["z"] > 1 else 1.0) / (p["x"] * p["z"] ** 2), "x", "z"))
+    assert law.worst == {"sweep": "x", "slope": pytest.approx(-1.0)}
+    (bound,) = check(swept(lambda p: 1.8 / p["z"] if p["z"] > 1 else 0.1, "x", "z", statement=Le(a, b)))
+    assert bound.worst == {"sweep": "z", "slope": pytest.approx(-1.0)}
+    assert bound.margin == pytest.approx(1 / 0.9)
+
+
+def test_the_longest_run_serves_along_its_own_parameter_only_and_with_the_seed_of_the_check(monkeypatch):
+    asked = []
+    monkeypatch.setattr(rates, "run_at", lambda source, point, *, seed: asked.append((dict(point), seed)))
+    base = {"mu": 1.0, "condition": 2.0, "off": 0.5, "step": 0.5}
+    values = (0.25, 0.5, 0.75, 1.0)
+    for horizon in ("mu", "step"):
+        source = replace(contraction().check, horizon=horizon)
+        made = contraction()
+        trials = Trials(made, made.forms[0], source, 7)
+        sweep = Sweep("step", values, {name: value for name, value in base.items() if name != "step"})
+        rates._measure(trials, sweep)
+        asked_for = [(point["step"], seed) for point, seed in asked]
+        assert asked_for == ([] if horizon == "mu" else [(1.0, 7)])

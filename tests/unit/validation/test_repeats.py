@@ -122,3 +122,27 @@ def test_forms_on_which_searches_agree_are_counted_and_not_listed():
     assert line == "- `p.x published@1`: HOLDS 1, VIOLATED 1"
     (head,) = told(("HOLDS", "HOLDS"))
     assert head.endswith("All searches agree on 1 of 1 forms.")
+
+
+def test_of_several_counterexamples_the_first_is_kept_and_of_what_holds_the_closest(entry):
+    """A violated form has the margin of the counterexample that is told, also where a later search met less."""
+    (one,) = searched(entry, [0])
+
+    def joint(decision, *margins):
+        verdicts = [
+            dataclasses.replace(one.verdicts[0], decision=decision, margin=margin, reason=f"by {seed}", seed=seed)
+            for seed, margin in enumerate(margins)
+        ]
+        return combined([dataclasses.replace(one, verdicts=(verdict,)) for verdict in verdicts]).verdicts[0]
+
+    def told(*case):
+        found = joint(*case)
+        return found.reason, found.margin
+
+    assert told(Decision.VIOLATED, 0.9, 0.5) == ("by 0", 0.9)
+    assert told(Decision.VIOLATED, None, 0.5) == ("by 0", None)
+    assert told(Decision.VIOLATED, 0.5, None) == ("by 0", 0.5)
+    assert told(Decision.HOLDS, 1.5, 1.25, 2.0) == ("by 1", 1.25)
+    assert told(Decision.INCONCLUSIVE, 0.9, 0.5) == ("by 1", 0.5)
+    assert told(Decision.HOLDS, None, None) == ("by 0", None)
+    assert joint(Decision.HOLDS, 1.5, 1.25, 2.0).evidence["searches"] == {"0": "HOLDS", "1": "HOLDS", "2": "HOLDS"}

@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sympy import Le, Rational
 
 from fltheory.bounds import catalogue
-from fltheory.bounds.claim import Sweeps
-from fltheory.bounds.space import plain
+from fltheory.bounds.claim import Instances, Kind, Sweeps
+from fltheory.bounds.space import Real, Space, plain
 from fltheory.errors import FltheoryError, InvalidParameter
 from fltheory.validation import decide, known
 from fltheory.validation.counterexamples import file_of, load, replay_command, save
@@ -16,6 +18,7 @@ from fltheory.validation.decide import QUICK, Effort
 from fltheory.validation.replay import read_sweep, replay
 from fltheory.validation.runner import check_all
 from fltheory.validation.verdict import Counterexample
+from tests.planted import a, claim
 
 CLAIMS = catalogue.index()
 SWEPT = ["efl.theorem-1", "efl.theorem-1-compressed", "efl.theorem-1-elastic", "ruan.corollary-3.2.1"]
@@ -193,3 +196,14 @@ def test_an_edited_instance_is_refused_with_the_field(change, message):
         fewer = {key: value for key, value in stored["parameters"].items() if key != name}
         with pytest.raises(InvalidParameter, match=rf"parameters\.{name} is missing"):
             replay({**stored, "parameters": fewer}, CLAIMS)
+
+
+def test_arithmetic_of_what_is_replayed_is_told():
+    """Instances that are made in floating point say so; the others are evaluated without rounding."""
+    space = Space({"x": Real(0, 1)})
+    for rational, told in ((True, ("rational", "3/4")), (False, ("float64", "0.75"))):
+        source = Instances(space=space, realise=lambda point: {"planted_a": point["x"]}, rational=rational)
+        made = claim("replayed", Kind.LEMMA, Le(a, Rational(1, 2)), source)
+        stored = {"id": made.id, "variant": "published", "seed": 0, "parameters": {"x": "3/4"}}
+        found = replay(stored, {made.id: SimpleNamespace(load=lambda made=made: made)})
+        assert (found.violated, found.arithmetic, found.lhs) == (True, *told)

@@ -270,3 +270,16 @@ def test_a_statement_that_fails_at_an_end_only_is_found_at_once():
     corner = trials(lambda p: {"planted_a": p["x"] * p["y"], "planted_b": float(Rational(999, 1000))})
     search(corner, budget=200, seed=0)
     assert corner.violated
+
+
+def test_improving_begins_at_points_that_are_drawn_and_adds_its_budget_to_what_was_spent(monkeypatch):
+    begun = []
+    monkeypatch.setattr(
+        module, "polish", lambda score, trials, space, start, budget: begun.append((start["n"], budget))
+    )
+    space = Space({"n": Integer(1, 2, furthest=1000), "x": Real(0, 1)})
+    growing = trials(lambda p: {"planted_a": p["n"] / 2000, "planted_b": 1.0}, space)
+    for n in (1000, 2):
+        growing.attempt({"n": n, "x": 0.5})
+    improve(growing, 60)
+    assert begun == [(2, 60)]

@@ -17,6 +17,7 @@ from fltheory.bounds.space import Integer, Real, Space
 from fltheory.bounds.symbols import k
 from fltheory.errors import FltheoryError, InvalidParameter
 from fltheory.validation import known_terms
+from fltheory.validation import sensitivity as module
 from fltheory.validation.decide import Effort, check
 from fltheory.validation.sensitivity import NECESSARY, UNNECESSARY, UNTESTED, _decided, examine, explained, summarised
 from fltheory.validation.terms import Change, terms
@@ -391,3 +392,167 @@ def test_nothing_is_said_of_half_a_term_that_is_not_necessary():
     several = found(made)
     assert {one.status for one in several.values()} == {UNTESTED}
     assert not any(one.half for one in several.values())
+
+
+def test_what_is_known_of_a_term_is_told_from_a_file_as_from_a_check():
+    """Words read from a file are other objects than those of the package."""
+    for one in (
+        {"status": UNNECESSARY, "change": "deleted", "words": "proved"},
+        {"status": UNTESTED, "change": "", "words": "none of 5 instances fails with it deleted"},
+        {"status": NECESSARY, "change": "halved", "half": False, "ratio": 2.0, "words": ""},
+        {"status": NECESSARY, "change": "doubled", "half": True, "ratio": None, "words": ""},
+    ):
+        assert explained(json.loads(json.dumps(one))) == explained(one)
+    assert explained(one) == "fails with twice of it, and with half of it"
+
+
+def test_terms_are_counted_by_status_and_none_is_left_out():
+    some = [{"status": status} for status in (UNTESTED, NECESSARY, UNTESTED)]
+    assert summarised(some) == "1 necessary, 2 untested"
+    assert summarised([{"status": UNNECESSARY}]) == "1 unnecessary"
+    assert summarised([]) == ""
+
+
+def test_a_term_may_be_proved_unnecessary_although_instances_give_what_it_defines():
+    """With c = a + b given by the instance, a <= c needs a and not b: a <= a has a certificate."""
+    made = claim(
+        Le(a, c),
+        instances(lambda point: {a: point["a"], b: point["b"], c: point["a"] + point["b"]}),
+        where=((c, a + b),),
+    )
+    of = found(made, prove=True)
+    assert {key: one.status for key, one in of.items() if key != "c"} == {"a": NECESSARY, "b": UNNECESSARY}
+    assert of["b"].change == "deleted"
+    assert found(made)["b"].status == UNTESTED
+
+
+@pytest.mark.parametrize("error", [FltheoryError, ZeroDivisionError, KeyError, TypeError, ValueError])
+def test_a_term_whose_change_cannot_be_evaluated_is_untested_and_says_why(monkeypatch, error):
+    """Of a rate and of a statement about instances; what goes wrong for one term does not stop the others."""
+
+    def broken(*_, **__):
+        raise error("no way")
+
+    monkeypatch.setattr(module, "check_rate", broken)
+    of = found(rates(lambda p: p["a"] + p["b"], a + b))
+    assert {(one.status, one.words.strip("'")) for one in of.values()} == {(UNTESTED, "no way")}
+    assert len(of) == 2
+    monkeypatch.setattr(module.Attempt, "_changes", broken)
+    of = found(claim(Le(2 * a * b, a**2 + b**2), instances(numbers)))
+    assert {(one.status, one.words.strip("'")) for one in of.values()} == {(UNTESTED, "no way")}
+    assert len(of) == 2
+
+
+def test_an_error_in_one_change_of_a_rate_is_forgotten_if_another_change_fails(monkeypatch):
+    """A bound with a constant: deleting raises, halving is refuted."""
+    space = Space({"a": Integer(1, 1000)})
+    source = instances(lambda p: {x: float(p["a"]), a: p["a"]}, space, rational=False)
+    made = claim(Le(x, a), Sweeps(instances=source, sweeps=(Sweep("a", (2, 8, 32, 128, 512), {}),)))
+    whole = module.check_rate
+
+    def deleted_is_broken(claim_, form, *more, **rest):
+        if form.relations[0].rhs == 0:
+            raise ValueError("deleted")
+        return whole(claim_, form, *more, **rest)
+
+    monkeypatch.setattr(module, "check_rate", deleted_is_broken)
+    (of_a,) = found(made).values()
+    assert (of_a.status, of_a.change, of_a.ratio) == (NECESSARY, "halved", pytest.approx(2.0))
+
+
+def test_a_number_in_an_array_without_axes_is_a_number():
+    made = claim(
+        Le(a + b, c),
+        instances(lambda p: {a: np.array(p["a"]), b: p["b"], c: p["a"] + p["b"]}, rational=False),
+        where=((c, a + b),),
+    )
+    assert {one.status for one in found(made).values()} == {NECESSARY}
+
+
+def test_instances_that_are_given_come_before_those_that_were_seen_and_the_tightest_of_these_first():
+    """Every point needs a: the first one that is tried is the witness."""
+    made = claim(Le(x, a), instances(lambda p: {x: p["a"], a: p["a"]}, Space({"a": Real(0.1, 9)})))
+    seen = [(-0.3, {"a": 3.0}), (-0.1, {"a": 1.0}), (-0.2, {"a": 2.0})]
+
+    def witness(given, seen):
+        known = examine(made, made.forms[0], memory={}, seen=seen, given=given, budget=0, seed=0, prove=False)
+        return float(sp.Rational(known[0].parameters["a"]))
+
+    assert witness([{"a": 5.0}], seen) == 5.0
+    assert witness([], seen) == 1.0
+    assert witness([], seen[:1]) == 3.0
+
+
+def test_a_term_that_no_instance_seen_needs_is_searched_for_if_there_is_a_budget():
+    """Half of the range needs b, and the only instance seen is in the other half."""
+    made = claim(Le(x, a + b), instances(lambda p: {x: p["x"], a: 1, b: 1}, Space({"x": Real(0, 2)})))
+    seen = [(-1.0, {"x": 0.5})]
+
+    def status(budget):
+        known = examine(made, made.forms[0], memory={}, seen=seen, given=(), budget=budget, seed=0, prove=False)
+        return {one.term: one.status for one in known}
+
+    assert status(0) == {"a": UNTESTED, "b": UNTESTED}
+    assert status(40) == {"a": NECESSARY, "b": NECESSARY}
+
+
+def test_claims_without_points_give_none_and_points_of_another_space_are_left_out(monkeypatch):
+    swept = rates(lambda p: p["a"], a)
+    assert known_terms.points(swept, swept.forms[0]) == []
+    made = claim(Le(2 * a * b, a**2 + b**2), instances(numbers))
+    one, other = {"a": "1", "b": "1", "c": "1"}, {"a": "2", "b": "1", "c": "1"}
+    rows = [{"parameters": at} for at in (None, {"old": "1"}, one, one, other)]
+    monkeypatch.setattr(known_terms, "of", lambda id_, variant: rows)
+    assert [point["a"] for point in known_terms.points(made, made.forms[0])] == [1, 2]
+
+
+def test_what_is_stored_is_written_again_as_it_was(tmp_path):
+    """To the byte, so that a renewal shows what has changed and nothing else."""
+    id_ = "cfl.lemma-a.6"  # with points that several terms share
+    forms = [
+        {"variant": variant, "verdict": "HOLDS", "evidence": {"terms": terms_of}}
+        for variant, terms_of in known_terms.stored(id_).items()
+    ]
+    assert known_terms.renew({"claims": [{"id": id_, "forms": forms}]}, tmp_path)
+    name = f"{id_}.json"
+    assert (tmp_path / name).read_bytes() == (known_terms.SHIPPED / name).read_bytes()
+
+
+def test_forms_without_new_terms_keep_theirs_if_they_hold(tmp_path):
+    term = {
+        "place": "s", "term": "a", "change": "deleted", "words": "", "status": NECESSARY, "half": False, "ratio": 2.0,
+        "parameters": {"a": "1"},
+    }  # fmt: skip
+
+    def document(**verdicts):
+        forms = [
+            {"variant": variant, "verdict": verdict, "evidence": {"terms": [term]} if told else {}}
+            for variant, (verdict, told) in verdicts.items()
+        ]
+        return {"claims": [{"id": "p.x", "forms": forms}]}
+
+    known_terms.renew(document(published=("HOLDS", True), sharp=("HOLDS", True)), tmp_path)
+    assert known_terms.renew(document(published=("HOLDS", False), sharp=("HOLDS", False)), tmp_path) == []
+    assert known_terms.renew(document(published=("HOLDS", False), sharp=("INCONCLUSIVE", True)), tmp_path) == [
+        "p.x sharp: "
+    ]
+    assert known_terms.stored("p.x", tmp_path) == {"published": [term]}
+
+
+def test_a_proof_is_not_about_what_an_instance_gives_but_about_the_changed_definition(monkeypatch):
+    """Without b the definition is 2 a - 1, below a where a < 1; the one instance that was seen has a = 2.
+
+    What the instance gives itself, 2 a - 1 + b with b >= 1, is above a everywhere.
+    """
+    made = claim(
+        Le(a, c),
+        instances(lambda p: {a: p["a"], b: 1 + p["b"], c: 2 * p["a"] + p["b"]}),
+        where=((c, 2 * a - 1 + b),),
+    )
+    asked = []
+    monkeypatch.setattr(module, "attempt", lambda id_, form, *_, **__: asked.append(form))
+    seen = [(-1.0, {"a": 2.0, "b": 1.0, "c": 1.0})]
+    known = examine(made, made.forms[0], memory={}, seen=seen, given=(), budget=0, seed=0, prove=True)
+    assert {one.term: one.status for one in known}["b"] == UNTESTED
+    (without_b,) = (form for form in asked if form.where == ((c, 2 * a - 1),))
+    assert without_b.check.realise(seen[0][1]) == {"sensitive_a": 2.0, "sensitive_b": 2.0}

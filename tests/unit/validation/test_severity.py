@@ -129,3 +129,51 @@ def test_a_check_says_how_grave_a_violation_is(tmp_path):
     assert "**VIOLATED** misprint" in table(done.kept.ledger)
     assert [v.severity for v in fl.check("ruan.eq-71", quick=True, variant="published")] == [""]  # not known
     assert check(catalogue.index()["ruan.eq-71"].load(), effort=Effort(1, 1))[0].meant == ("corrected",)
+
+
+def test_a_conclusion_survives_if_what_is_printed_holds_whatever_we_add_to_it():
+    """That a form of ours fails or is open is about us; forms that apply nowhere fail nowhere."""
+    step = claim("x.step", FAILS)
+    for ours in (form("corrected", "INCONCLUSIVE"), form("sharp", "VIOLATED"), form("published@b", "NOT_APPLICABLE")):
+        assert grave(step, claim("x.end", HOLDS, ours, uses=["x.step"]))["x.step", "published"] == "gap"
+    assert grave(step, claim("x.end", form("sharp", "HOLDS"), uses=["x.step"]))["x.step", "published"] == "false"
+
+
+def test_a_statement_that_only_uses_itself_is_no_step():
+    assert grave(claim("x.a", FAILS, uses=["x.a"]))["x.a", "published"] == "false"
+    ends = claim("x.end", HOLDS, uses=["x.step", "x.end"])
+    assert grave(claim("x.step", FAILS), ends)["x.step", "published"] == "gap"
+
+
+def test_a_result_in_a_damaged_file_does_not_survive(monkeypatch):
+    def damaged(id_):
+        raise InvalidParameter("x.end.json: is not valid JSON")
+
+    monkeypatch.setattr(severity, "_package_uses", lambda: {"x.end": ("x.step",)})
+    monkeypatch.setattr(known, "stored", damaged)
+    assert grave(claim("x.step", FAILS))["x.step", "published"] == "false"
+
+
+def test_while_what_is_meant_is_not_checked_nothing_is_said():
+    unknown = claim("x.a", FAILS)
+    unknown["forms"][0]["meant"] = ["corrected"]
+    assert grave(unknown)["x.a", "published"] == ""
+    assert severity.worst(severity.graded({"claims": [unknown]})["claims"][0]) == ""
+
+
+def test_only_published_forms_that_fail_are_graded():
+    others = (form("corrected", "VIOLATED"), form("sharp", "VIOLATED"), form("published@b", "INCONCLUSIVE"))
+    found = grave(claim("x.a", HOLDS, *others))
+    assert set(found.values()) == {""}
+    document = severity.graded({"claims": [claim("x.a", HOLDS, *others)]})
+    assert dict(severity.totals(document)["x"]) == {"misprint": 0, "gap": 0, "false": 0}
+
+
+def test_one_statement_is_told_in_the_singular():
+    def told(*claims):
+        return severity.in_words(severity.graded({"claims": list(claims)}))
+
+    meant = form("corrected", "HOLDS", ["published"])
+    assert told(claim("x.a", FAILS)).startswith("Of 1 statement with ")
+    assert told(claim("x.a", FAILS)).endswith(": 0 misprints, 0 gaps, 1 false.")
+    assert told(claim("x.a", FAILS, meant), claim("y.a", FAILS, meant)).endswith(": 2 misprints, 0 gaps, 0 false.")

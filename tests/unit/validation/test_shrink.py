@@ -207,3 +207,48 @@ def test_numbers_are_made_rounder_once_more_after_the_others():
         return float(point["x"]) == 2.7 or float(point["x"]) == float(point["y"]) == 1
 
     assert plain(shrink(trials, {"x": 2.7, "y": 2.9}, fails)) == {"x": "1", "y": "1"}
+
+
+def test_a_smaller_size_that_fails_elsewhere_is_found_by_random_points():
+    """One number fails above 0.85 only, two fail where the first is small; nothing in between shows the way."""
+    space = Space({"n": Integer(1, 2), "x": Real(0, 1)})
+
+    def realise(point):
+        fails = point["x"] > 0.85 if point["n"] == 1 else point["x"] < 0.5
+        return {"planted_a": 2 if fails else 1, "planted_b": 1}
+
+    made = claim("elsewhere", Kind.LEMMA, Le(a, b), Instances(space=space, realise=realise))
+    trials = Trials(made, made.forms[0], made.check, 0)
+
+    def fails(point):
+        return (point["x"] > 0.85) if point["n"] == 1 else (point["x"] < 0.5)
+
+    assert plain(shrink(trials, {"n": 2, "x": 0.25}, fails)) == {"n": 1, "x": "1"}
+    assert plain(shrink(trials, {"n": 2, "x": 0.25}, fails, effort=0)) == {"n": 2, "x": "0"}
+
+
+def test_a_smaller_size_that_fails_next_to_its_best_point_is_found_by_improving_it():
+    """Of one number only a range of a hundredth fails, too little for a few random points; its score leads there."""
+    space = Space({"n": Integer(1, 2), "x": Real(0, 1)})
+
+    def fails(point):
+        return abs(point["x"] - Rational(3, 8)) < Rational(1, 200) if point["n"] == 1 else True
+
+    def realise(point):
+        off = (point["x"] - Rational(3, 8)) ** 2
+        return {"planted_a": 2 if point["n"] == 2 else 1 - off + Rational(1, 40000), "planted_b": 1}
+
+    made = claim("near", Kind.LEMMA, Le(a, b), Instances(space=space, realise=realise))
+    trials = Trials(made, made.forms[0], made.check, 0)
+    assert plain(shrink(trials, {"n": 2, "x": 0.9}, fails, effort=20))["n"] == 1
+
+
+def test_a_counterexample_that_fails_as_an_equality_keeps_its_sign_whatever_way_the_first_relation_is_printed():
+    found = Counterexample(
+        id="p.x", variant="published", parameters={"n": 2}, lhs="1", rhs="2", ratio=None, sign="≠", relation=1,
+        where={}, arithmetic="rational", seed=0,
+    )  # fmt: skip
+    assert found.in_one_line(turned=True).endswith(": 1 ≠ 2")
+    larger = dataclasses.replace(found, lhs="2", rhs="1", sign=">")
+    assert larger.in_one_line(turned=True).endswith(": 1 < 2")
+    assert larger.in_one_line().endswith(": 2 > 1")

@@ -107,3 +107,39 @@ def test_every_statement_is_counted_once():
             "misprint": 0, "gap": 0,
             "false": 0,
     }  # fmt: skip
+
+
+def test_where_no_factor_is_known_it_counts_as_one():
+    """An identity has no ratio, a law without a constant has no counterexample with one."""
+    claims = [entry("p.theorem-1", ratio=None), entry("q.theorem-1", ratio=1.5), entry("r.theorem-1", ratio=0.5)]
+    claims += [entry("s.theorem-1", ratio=2.0), entry("t.theorem-1")]
+    claims[-1]["forms"][0]["counterexample"] = None
+    found = ids(*claims, count=5)
+    assert found == ["s.theorem-1", "q.theorem-1", "p.theorem-1", "t.theorem-1", "r.theorem-1"]
+
+
+def test_corrections_count_for_what_fails_only_and_only_if_they_hold():
+    fails, holds = statement("VIOLATED"), statement("HOLDS")
+    open_ = statement("VIOLATED")
+    open_["forms"][-1]["verdict"] = "INCONCLUSIVE"
+    (row,) = summary({"claims": [fails, holds, open_]})
+    assert (row["statements"], row["violated"], row["hold"], row["corrected"]) == (3, 2, 1, 1)
+    part = statement("VIOLATED", "HOLDS")
+    part["forms"] = part["forms"][:2]  # the reading that holds is no correction
+    (row,) = summary({"claims": [part]})
+    assert (row["mixed"], row["corrected"]) == (1, 0)
+
+
+def test_every_paper_has_a_row_of_its_own():
+    other = {**statement("NOT_APPLICABLE"), "id": "q.x", "paper": "q"}
+    rows = summary({"claims": [statement("VIOLATED"), other, statement("HOLDS")]})
+    assert [(row["paper"], row["statements"], row["violated"], row["open"]) for row in rows] == [
+        ("p", 2, 1, 0),
+        ("q", 1, 0, 1),
+    ]
+
+
+def test_forms_of_our_own_are_no_readings():
+    only = statement()
+    assert printed(only) == "NOT_APPLICABLE"
+    assert ids(entry("p.theorem-1", verdict="INCONCLUSIVE")) == []
