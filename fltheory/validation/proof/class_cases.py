@@ -182,23 +182,24 @@ def _steepest(parameter: Real) -> Fraction:
     return Fraction(str(parameter.high))
 
 
+def exchanged(space: Space, scope: Scope) -> Scope:
+    """Return a case with the slopes of functions on the other side."""
+    if not SLOPES.keys() <= dict(_along(space)).keys():
+        return scope
+    left, right = (scope.get(name, SLOPES[name]) for name in SLOPES)
+    return {**scope, "left": right, "right": left}
+
+
 def plane_of(space: Space, scope: Scope) -> tuple[ExactPoint, dict[sp.Symbol, sp.Symbol]]:
     """Return the point in the plane, with a twin for every vector, and slopes of functions on the other side."""
-    swapped = {**SLOPES, **{name: scope[name] for name in SLOPES if name in scope}}
-    if SLOPES.keys() <= space.parameters.keys():
-        swapped = dict(zip(SLOPES, reversed([swapped[name] for name in SLOPES]), strict=True))
-    point, vectors, shapes = point_of(space, scope)
+    point, vectors, shapes = point_of(space, exchanged(space, scope))
     twins = {symbol: twin(symbol) for symbol in (*vectors, *shapes)}
     made: dict[str, Any] = {**point, DIMENSION: 2}
     for name, _ in _along(space):
-        if name in SLOPES:
-            first = np.full(np.shape(point[name]), sp.Rational(swapped[name]), dtype=object)
-            made[name] = _doubled(first, space, name, first)
-        else:
-            second = np.empty(np.shape(point[name]), dtype=object)
-            for at in np.ndindex(second.shape):
-                second[at] = twins[point[name][at]]
-            made[name] = _doubled(point[name], space, name, second)
+        second = np.empty(np.shape(point[name]), dtype=object)
+        for at in np.ndindex(second.shape):
+            second[at] = twins.get(point[name][at], point[name][at])
+        made[name] = _doubled(point[name], space, name, second)
     return ExactPoint(made), twins
 
 

@@ -30,6 +30,7 @@ from fltheory.validation.proof.class_cases import (
     DIMENSION,
     Scope,
     discrete_cases,
+    exchanged,
     inhabited,
     makes_instance,
     numbers_of,
@@ -120,12 +121,16 @@ class WorstCase:
         """Yield hypotheses, goals and answers along all paths, with the comparisons that lead there.
 
         For vectors of any dimension the code is run in the plane too; hypotheses in which coordinates are not treated
-        alike are left out.
+        alike are left out. In one dimension the code is run again with the slopes of functions exchanged; where that
+        gives other relations, both have to be proved.
         """
         point, _, _ = point_of(check.space, scope)
         found = list(instances.paths(lambda: _read(form, hypotheses, check, point, None), most=MOST_PATHS))
         if self.alone:
-            for (known, goals, answers), conditions in found:
+            turned, _, _ = point_of(check.space, exchanged(check.space, scope))
+            others = list(instances.paths(lambda: _read(form, hypotheses, check, turned, None), most=MOST_PATHS))
+            same = all(itertools.starmap(_same, itertools.zip_longest(found, others)))
+            for (known, goals, answers), conditions in found if same else found + others:
                 yield ([*itertools.chain(*known)], [*itertools.chain(*goals)], answers), conditions
             return
         flat, second = plane_of(check.space, scope)
@@ -166,6 +171,14 @@ def _read(
         known += [instances.relations(premise, (), values) for premise in form.premises]
         goals = [instances.relations(one, form.over, values) for one in form.relations]
     return known, goals, answers
+
+
+def _same(one: instances.Path | None, other: instances.Path | None) -> bool:
+    """Return whether two paths lead to the same relations between the same answers."""
+    if one is None or other is None:
+        return False
+    ((*relations, answers), conditions), ((*relations_2, answers_2), conditions_2) = one, other
+    return relations == relations_2 and conditions == conditions_2 and same_answers(answers, answers_2)
 
 
 def _widest(hypotheses: Hypotheses) -> Instances | None:

@@ -33,8 +33,7 @@ value, value_2 = scalar("value", "f", "a value"), scalar("value_2", "f'", "a val
 @pytest.fixture(autouse=True)
 def _problems_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no random instance save the day: what is false is refused by the problems that are made of it."""
-    looked_at = (test_a_counterexample_of_another_size_is_noticed, test_either_slope_may_be_the_steep_one)
-    if request.node.function not in looked_at:
+    if request.node.function is not test_a_counterexample_of_another_size_is_noticed:
         monkeypatch.setattr(provers, "refuted", lambda *_: False)
 
 
