@@ -18,6 +18,7 @@ from fltheory.bounds.claim import Form, Instances, Rejected
 from fltheory.bounds.space import Params
 from fltheory.validation.evaluate import defined, failing, read
 from fltheory.validation.proof.certificate import Hypotheses
+from fltheory.validation.proof.translate import Untranslatable
 from fltheory.validation.search import sample
 
 LOOKED_AT = 100
@@ -25,6 +26,9 @@ LOOKED_AT = 100
 
 BUDGET = 60
 """Instances of the check, of any sizes, that are looked at if the cases leave something out."""
+
+MOST_ASKED = 6
+"""Further cases that are asked whether they can be translated."""
 
 NOTHING = 1e-12
 """Numbers in float64 that count as zero."""
@@ -35,6 +39,10 @@ class Cases(Protocol):
 
     def sampled(self, hypotheses: Hypotheses, scope: Mapping[str, Any]) -> tuple[Instances, Iterator[Params]] | None:
         """Return instances of a case, and random points of them; ``None`` if a case leaves nothing out."""
+        ...
+
+    def problems(self, form: Form, hypotheses: Hypotheses, scope: Mapping[str, Any]) -> Sequence[Any]:
+        """Return what has to be proved in a case, or raise that it cannot be translated."""
         ...
 
 
@@ -73,13 +81,25 @@ def completed(
     *,
     fewest: int,
 ) -> list[Mapping[str, Any]]:
-    """Return cases, and such further ones, behind the first few, that leave less out; see :func:`left_out`."""
+    """Return cases, and such further ones, behind the first few, that leave less out; see :func:`left_out`.
+
+    Of those that would, the first few are asked whether they can be translated.
+    """
     missing = left_out(prover, form, hypotheses, scopes)
     added: list[Mapping[str, Any]] = []
+    asked = 0
     for scope in further if missing else ():
         still = missing & left_out(prover, form, hypotheses, [scope])
-        if still != missing:
-            added, missing = [*added, scope], still
+        if still == missing:
+            continue
+        asked += 1
+        try:
+            prover.problems(form, hypotheses, scope)
+        except Untranslatable:
+            if asked == MOST_ASKED:
+                break
+            continue
+        added, missing = [*added, scope], still
         if not missing:
             break
     return [*scopes[:fewest], *added, *scopes[fewest:]]
