@@ -291,8 +291,7 @@ def _settled(
     found: list[list[dict[str, Any]]] = []
     said = False
     for scope in scopes:
-        late = len(done) >= prover.required(scopes) and time.perf_counter() > end
-        if late and not left_out(prover, form, hypotheses, done):
+        if len(done) >= prover.required(scopes) and time.perf_counter() > end:
             break
         try:
             problems = prover.problems(form, hypotheses, scope)
