@@ -16,6 +16,9 @@ A run of Algorithm 1 has a few rounds in which clients take local steps on
   versions, which has :math:`\mathrm{ST}(\Delta^G)` broadcast and :math:`\Delta^G` added in the next sentence);
 * ``consistent``: clients send :math:`\mathrm{ST}(\Delta^k)`, and everybody moves by :math:`\mathrm{ST}(\Delta^G)`.
 
+Identities between the vectors of a run do not depend on what the compressor does. Certificates are about runs in which
+anything is sent in its place.
+
 A client with :math:`s_\tau^k = 0` "cannot respond to the server", as both versions say: its coefficient is 0 whatever
 the point says, and its residual stays, as in :class:`fltheory.algorithms.efl.EFL`. (The boxes are silent about it; a
 loop over no steps would have such a client send its residual.)
@@ -82,6 +85,19 @@ RUNS: Mapping[str, Parameter] = {
 
 SPACE = Space(RUNS)
 
+ANY_MESSAGES = Space(
+    {
+        **{name: kept for name, kept in RUNS.items() if name not in ("ties", "q")},
+        "curvature": Real(0.5, 2, shape=("N",)),
+        "messages": Real(-3, 3, shape=("T", "N", "d")),
+        "broadcasts": Real(-3, 3, shape=("T", "d")),
+    }
+)
+"""Runs in which anything is sent in place of compressed vectors, by quadratics with one curvature.
+
+What holds for all of them, coordinate by coordinate, holds for every compressor and for a curvature per coordinate.
+"""
+
 
 STATE = ("server", "client", "virtual", "residual_k", "residual")
 """What a round leaves to the next one."""
@@ -100,9 +116,12 @@ def run(
 
     Given what the rounds ``before`` the ``first`` one have left, the run goes on from there.
     """
-    clients, count = point["N"], asked_for(point["q"], point["d"])
+    clients = point["N"]
 
-    def st(values: Any) -> Any:
+    def st(values: Any, *sender: int) -> Any:
+        if "messages" in point:
+            return point["messages" if len(sender) > 1 else "broadcasts"][sender]
+        count = asked_for(point["q"], point["d"])
         return compress(values, count, ties=point["ties"]).values if compressed else values
 
     copy = point["start"]
@@ -126,13 +145,13 @@ def run(
                 left.append(own[-1][k])
                 continue
             change = own[-1][k] + local - copies[-1]
-            message = change if books == "003" else st(change)
+            message = change if books == "003" else st(change, index, k)
             used.append(point["p"][index][k])
-            left.append(change - st(change))
+            left.append(change - st(change, index, k))
             total = total + used[-1] * message
             moved = moved + used[-1] * (local - copies[-1])
         update = rest[-1] + total
-        broadcast = st(update)
+        broadcast = st(update, index)
         models.append(models[-1] + (broadcast if books == "consistent" else update))
         copies.append(copies[-1] + (update if books in ("003", "text") else broadcast))
         averages.append(averages[-1] + moved)
@@ -196,4 +215,6 @@ def followed(course: LongRun, point: Params, books: str, rates: Any, minimiser: 
 
 def runs_with(books: str, *, compressed: bool = True) -> Instances:
     """Return runs of Algorithm 1 with a way of keeping the books as instances."""
-    return Instances(space=SPACE, realise=functools.partial(run, books=books, compressed=compressed))
+    realise = functools.partial(run, books=books, compressed=compressed)
+    within = Instances(space=ANY_MESSAGES, realise=realise) if compressed else None
+    return Instances(space=SPACE, realise=realise, within=within)

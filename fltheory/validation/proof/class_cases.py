@@ -103,6 +103,14 @@ def random_points(check: Instances, scope: Scope) -> Iterator[dict[str, Any]]:
         yield _in_floats(check.space, point, swap)
 
 
+def equal_points(check: Instances, scope: Scope) -> Iterator[dict[str, Any]]:
+    """Yield points with these parameters whose vectors are all the same one, in floats."""
+    point, symbols, shapes = point_of(check.space, scope)
+    for number in (1.0, -2.0):
+        swap: dict[Any, Any] = dict.fromkeys(symbols, number)
+        yield _in_floats(check.space, point, swap | {symbol: parameter.at(0.5) for symbol, parameter in shapes.items()})
+
+
 def _in_floats(space: Space, point: ExactPoint, swap: Mapping[Any, Any]) -> dict[str, Any]:
     """Return a point with numbers in place of its symbols."""
     some: dict[str, Any] = {}

@@ -50,14 +50,14 @@ class Twins:
 
     def __init__(self, twins: Mapping[sp.Symbol, sp.Symbol], numbers: Sequence[sp.Symbol]) -> None:
         rng = random.Random(20261119)
-        self._at: list[tuple[Place, ...]] = []
+        self._at: list[tuple[NumbersAt, ...]] = []
         for _ in range(PLACES):
             shared = {number: _some(rng) for number in numbers}
             first = {symbol: _some(rng) for symbol in twins}
             second = {symbol: _some(rng) for symbol in twins}
             both = first | {twin: second[symbol] for symbol, twin in twins.items()}
             nought = dict.fromkeys(twins, sp.Integer(0))
-            self._at.append(tuple(Place(shared | one) for one in (first, second, nought, both)))
+            self._at.append(tuple(NumbersAt(shared | one) for one in (first, second, nought, both)))
 
     def alike(self, along: Sequence[Relational], plane: Sequence[Relational]) -> bool:
         """Return whether the relations of one statement are as they have to be."""
@@ -107,7 +107,7 @@ class _Irrational(Exception):
     """A value that is not made of rational numbers by sums, products and whole powers."""
 
 
-class Place:
+class NumbersAt:
     """Rational numbers for symbols, and what expressions are there.
 
     Parameters

@@ -30,6 +30,7 @@ from fltheory.validation.proof.class_cases import (
     DIMENSION,
     Scope,
     discrete_cases,
+    equal_points,
     exchanged,
     inhabited,
     makes_instance,
@@ -92,7 +93,9 @@ class WorstCase:
     def sampled(self, hypotheses: Hypotheses, scope: Scope) -> tuple[Instances, Iterator[Params]] | None:
         """Return the widest instances, and points of them with the sizes and parameters of a case."""
         check = _widest(hypotheses)
-        return None if check is None else (check, random_points(check, scope))
+        if check is None:
+            return None
+        return check, itertools.chain(random_points(check, scope), equal_points(check, scope))
 
     def required(self, scopes: Sequence[Scope]) -> int:
         """Return a few cases."""

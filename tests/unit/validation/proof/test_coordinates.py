@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from fltheory.validation.proof.coordinates import Place, Twins, _Irrational, same_answers
+from fltheory.validation.proof.coordinates import NumbersAt, Twins, _Irrational, same_answers
 from fltheory.validation.proof.function_classes import Answers, Pulled
 from fltheory.validation.proof.translate import Untranslatable
 
@@ -48,7 +48,7 @@ def test_numbers_and_roots_in_the_plane(along, plane, alike):
 
 
 def test_values_are_those_of_sympy():
-    place = Place({u: sp.Rational(2, 7), v: sp.Integer(0), f: sp.Rational(-3, 7)})
+    place = NumbersAt({u: sp.Rational(2, 7), v: sp.Integer(0), f: sp.Rational(-3, 7)})
     relation = sp.Le((u + f) ** -3 - v * f, u * (v - f / 5) ** 2, evaluate=False)
     number = place.gap(relation)
     assert sp.Rational(int(number.numerator), int(number.denominator)) == place.value(relation.rhs - relation.lhs)
