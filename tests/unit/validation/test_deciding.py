@@ -427,7 +427,8 @@ def test_only_equalities_of_rational_functions_are_proved(made, strength):
 def test_what_is_defined_is_proved_by_its_definition_and_conditions_are_looked_at_first():
     square = Eq(c, a**2 + 2 * a * b + b**2, evaluate=False)
     defined = replace(identity(square), forms=(Form(statement=square, where=((c, (a + b) ** 2),)),))
-    assert check(defined, effort=EFFORT)[0].strength.value == "proved"
+    (verdict,) = check(defined, effort=EFFORT)
+    assert (verdict.strength.value, verdict.margin, verdict.instances, verdict.budget) == ("proved", 1.0, 0, 0)
     wrong = replace(identity(square), forms=(Form(statement=square, where=((c, (a - b) ** 2),)),))
     assert check(wrong, effort=EFFORT)[0].decision is Decision.VIOLATED
     true = Eq(a + b, b + a, evaluate=False)

@@ -48,6 +48,14 @@ def test_they_are_of_the_space_and_reach_its_corners():
     assert max(point["s"].max() for point in points) > 100
 
 
+def test_every_one_is_far_in_some_parameter():
+    """The only parameter that may be far is chosen in every point; usually it is 3 at most."""
+    space = Space({"E": Integer(1, 3, far=300), "x": Real(-1, 1)})
+    points = list(extreme_points(space, np.random.default_rng(0), 200))
+    assert len(points) == 200
+    assert sum(point["E"] > 3 for point in points) > 150  # others spread to small numbers
+
+
 def test_a_space_without_far_parameters_has_none():
     near = Space({"E": Integer(1, 3, furthest=300), "x": Real(-1, 1)})
     assert list(extreme_points(near, np.random.default_rng(0), 10)) == []

@@ -150,6 +150,10 @@ def test_files_are_renewed_from_a_ledger(tmp_path):
     assert known.renew(missed, [("x.y", "published")], folder=tmp_path) == []
     assert known.renew(missed, folder=tmp_path) == ["- x.y published"]
     assert not list(tmp_path.iterdir())
+    known.renew(ledger(published={"N": 1}, **{"published@other": {"N": 2}}), folder=tmp_path)
+    one_left = ledger(published={"N": 1}, **{"published@other": None})
+    assert known.renew(one_left, folder=tmp_path) == ["- x.y published@other"]
+    assert known.stored("x.y", tmp_path) == [{"variant": "published", "parameters": {"N": 1}}]
 
 
 def test_main_says_how_it_is_called(tmp_path, capsys):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from fltheory.bounds.claim import Assumption, Form, Instances, Rejected
+from fltheory.bounds.claim import Assumption, Experiments, Form, Instances, Rejected
 from fltheory.bounds.quantities import scalar
 from fltheory.bounds.space import Params, Real, Space
 from fltheory.validation.proof.certificate import Hypotheses
@@ -81,3 +81,10 @@ def test_small_differences_of_floats_are_rounding(scale: int) -> None:
         assert found(least, -share * EXCESS) is False
         assert found(equal, share * EXCESS) is believed
         assert found(equal, -share * EXCESS) is believed
+
+
+def test_runs_are_not_looked_at() -> None:
+    """Only instances are: an experiment has no quantities before it is run."""
+    form = Form(statement=SMALL)
+    check = Experiments(space=SPACE, experiment=lambda point: None, quantities=lambda *_: {"out": 5})
+    assert not refuted(form, Hypotheses(assumptions=(), check=check))

@@ -465,3 +465,21 @@ def test_parameters_are_within_their_ranges_and_nothing_else_is_known(low: float
     form = Form(statement=statement, assumptions=())
     (problem,) = provers.OnInstances().problems(form, Hypotheses(assumptions=(), check=check), {"n": 1})
     assert (provers.settle(problem, seconds=5.0) is not None) is proved
+
+
+def test_sizes_with_too_many_arrays_are_left_out_whole() -> None:
+    """Three whole numbers of 0 or 1 make eight arrays: with room for seven there is no case at all."""
+    space = Space({"s": Integers(0, 1, shape=(3,))})
+    assert len(instances.discrete_points(space, 8)) == 8
+    assert instances.discrete_points(space, 7) == []
+
+
+def test_instances_are_cases_if_they_are_made_without_rounding_from_real_numbers() -> None:
+    form = Form(statement=sp.Le(0, 1, evaluate=False))
+    numbers = Space({"n": Integer(1, 2), "x": Real(0, 1)})
+    for check, count in (
+        (Instances(space=numbers, realise=lambda point: {}), 2),
+        (Instances(space=numbers, realise=lambda point: {}, rational=False), 0),
+        (Instances(space=Space({"n": Integer(1, 2)}), realise=lambda point: {}), 0),
+    ):
+        assert len(provers.OnInstances().scopes(form, Hypotheses(assumptions=(), check=check))) == count

@@ -121,3 +121,20 @@ def test_whole_exponents_are_proved_like_others() -> None:
     for low, high, true in ((2, 3, True), (3, 2, False)):
         form = Form(statement=sp.Le(sp.exp(low) + x, sp.exp(high) + x, evaluate=False), assumptions=())
         assert (_attempted(form, 5.0 if true else 1.0) is not None) is true
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "powers"),
+    [
+        (sp.Rational(2, 3), sp.Rational(1, 2), (4, 3)),  # multiples of 1/6
+        (sp.Integer(2), sp.Rational(1, 2), (4, 1)),
+        (sp.Rational(9, 4), sp.Rational(3, 2), (3, 2)),
+        (sp.Integer(6), sp.Integer(4), (3, 2)),
+    ],
+)
+def test_exponentials_of_multiples_are_powers_of_one(one: Any, other: Any, powers: tuple[int, int]) -> None:
+    z = sp.Symbol("z")
+    relation = sp.Ge(sp.exp(one * z) - sp.exp(other * z), 0, evaluate=False)
+    *_, changed = without_exponentials([relation])[0]
+    (symbol,) = without_exponentials([relation])[1]
+    assert sp.expand(changed.lhs - symbol ** powers[0] + symbol ** powers[1]) == 0
