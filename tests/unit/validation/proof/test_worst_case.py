@@ -491,3 +491,41 @@ def test_definitions_are_not_rounded() -> None:
     scope = WorstCase().scopes(whole, _hypotheses(whole))[0]
     goals = [[one.goal for one in WorstCase().problems(form, _hypotheses(form), scope)] for form in (whole, split)]
     assert goals[0] == goals[1]
+
+
+def _along_and_in_the_plane(realise: Callable[[Any], dict[str, Any]], statement: Any) -> list[Sequent]:
+    form = Form(statement=statement)
+    space = Space({"d": Integer(1, 2), "start": Real(-3, 3, shape=("d",)), "noise": Real(-3, 3, shape=("d",))})
+    hypotheses = _hypotheses(form, Instances(space=space, realise=lambda point: realise(point["start"])))
+    return WorstCase().problems(form, hypotheses, {"d": 1})
+
+
+def test_code_that_chooses_a_coordinate_is_refused() -> None:
+    """On a line there is nothing to choose, and the square of the largest coordinate is the squared norm."""
+
+    def largest(at: Any) -> dict[str, Any]:
+        chosen = at[0]
+        for entry in at[1:]:
+            chosen = entry if entry > chosen else chosen
+        return {"x": at, "gap": chosen * chosen}
+
+    with pytest.raises(Untranslatable, match="the code compares coordinates"):
+        _along_and_in_the_plane(largest, sp.Le(NormSq(x), gap, evaluate=False))
+
+
+def test_code_that_asks_for_the_sign_of_a_coordinate_is_refused() -> None:
+    def signed(at: Any) -> dict[str, Any]:
+        return {"x": at, "gap": (at * at).sum() if at[0] > 0 else 2 * (at * at).sum()}
+
+    with pytest.raises(Untranslatable, match="coordinates are not treated alike"):
+        _along_and_in_the_plane(signed, sp.Le(NormSq(x), gap, evaluate=False))
+
+
+def test_every_goal_has_to_be_proved_also_behind_a_sum_of_roots() -> None:
+    """Minkowski's inequality comes first; what stands behind it is false."""
+    minkowski = sp.Le(Norm(x - gradient), Norm(x) + Norm(gradient), evaluate=False)
+    assert _attempted(Form(statement=minkowski)) is not None
+    for false in (sp.Le(NormSq(x), 0, evaluate=False), sp.Le(2 * Norm(x - gradient), Norm(x) + Norm(gradient))):
+        assert _attempted(Form(statement=(minkowski, false))) is None
+        assert _attempted(Form(statement=(false, minkowski))) is None
+    assert _attempted(Form(statement=(minkowski, sp.Ge(NormSq(x), 0, evaluate=False)))) is not None
