@@ -167,6 +167,7 @@ def test_a_configuration_file_may_have_names_and_matrices():
         ([[[1.5, -0.5], [-0.5, 1.5]]], ">= 0"),
         ([[[np.nan, 1.0], [1.0, 0.0]]], "finite"),
         (["mean", 3], "shape"),
+        ([0.5, 0.5], "shape"),
     ],
 )
 def test_refusals(mixing, words):
@@ -284,8 +285,10 @@ def test_too_many_matchings_are_refused():
     assert len(GossipSGD.random_matchings(9).mixing) == 945
     with pytest.raises(InvalidParameter, match="num_clients"):
         GossipSGD.random_matchings(10)
-    with pytest.raises(InvalidParameter, match="num_clients"):
-        GossipSGD.random_pairs(1)
+    for draw in (GossipSGD.random_pairs, GossipSGD.random_matchings):
+        with pytest.raises(InvalidParameter, match="num_clients=1"):
+            draw(1)
+        assert draw(2) == GossipSGD(mixing=[[0.5, 0.5], [0.5, 0.5]], probabilities=[1.0])
 
 
 @pytest.mark.parametrize("kind", [lambda rows: rows, np.array, tuple], ids=["rows", "array", "tuple"])
