@@ -86,17 +86,19 @@ def decimal(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a number as HTML: plain ones as text with a true minus sign, others as formulas.
+    r"""Return a number as HTML: plain ones as text with a true minus sign, others as formulas.
 
     >>> number("-3/4"), number("5041/16384001"), number("5.71e+26")
     ('−3/4', '≈ 0.000307678', '5.71 · 10<sup>26</sup>')
+    >>> print(number(r"1.3 \cdot 10^{-9} - 8"))  # text, which breaks between terms
+    1.3 · 10<sup>−9</sup> − 8
     """
     if about := decimal(text):
         return f"≈ {number(about)}"
     if power := _E_NOTATION.fullmatch(text):
         return f"{power[1]} · 10<sup>{int(power[2])}</sup>".replace("-", "−")
-    plain = text.replace(r"\cdot", "·")
-    if re.fullmatch(r"[-+·\d./, ()]+", plain):
+    plain = re.sub(r" ?\\cdot ?10\^\{(-?\d+)\}", r" · 10<sup>\1</sup>", text).replace(r"\cdot", "·")
+    if re.fullmatch(r"(?:[-+·\d./, ()]|<sup>-?\d+</sup>)+", plain):
         return plain.replace("-", "−")
     if EXACT.fullmatch(text):
         return mathml(as_latex(text), block=False)
