@@ -61,15 +61,15 @@ def left_out(prover: Cases, form: Form, hypotheses: Hypotheses, scopes: Sequence
     own = hypotheses.check
     if not isinstance(own, Instances):
         return frozenset()
-    missing = frozenset(quantity.name for quantity in form.quantities())
+    names = [quantity.name for quantity in form.quantities()]
+    missing = _moving(form, hypotheses, own, iter(sample(own.space, BUDGET, seed=0)), names)
     for scope in scopes:
         sampled = prover.sampled(hypotheses, scope)
         if sampled is None:
             return frozenset()
-        missing -= _moving(form, hypotheses, *sampled, missing)
-        if not missing:
-            return missing
-    return _moving(form, hypotheses, own, iter(sample(own.space, BUDGET, seed=0)), missing)
+        if missing:
+            missing -= _moving(form, hypotheses, *sampled, missing)
+    return missing
 
 
 def completed(
