@@ -265,10 +265,9 @@ def _compare_float(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple
 
 def _compare_exact(lhs: Any, rhs: Any, *, equality: bool, strict: bool) -> tuple[float, bool]:
     a, b = sp.sympify(lhs), sp.sympify(rhs)
+    # As in floating point: divided by zero, or the root of a negative number.
     if a.is_infinite or any(side is sp.nan or side.is_extended_real is False for side in (a, b)):
-        raise Rejected(
-            "a side is not finite"
-        )  # as in floating point: divided by zero, or the root of a negative number
+        raise Rejected("a side is not finite")
     score = _score(float(a), float(b), equality=equality)
     difference = a - b
     if equality:
